@@ -3,7 +3,7 @@
 import { PRODUCT } from '../firmware/channel/product.ts'
 import type { Network, ToBoot } from '../firmware/channel/protocol.ts'
 import type { Platform } from './platform.ts'
-import type { Console } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 type Message<T extends ToBoot['type']> = Extract<ToBoot, { type: T }>
 
@@ -19,7 +19,7 @@ export interface Conversation {
 }
 
 interface ConversationOptions {
-  terminal: Console
+  terminal: Terminal
   /** Of the firmware that runs. */
   version: () => string
   shownAddress: Platform['shownAddress']

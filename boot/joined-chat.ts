@@ -3,13 +3,13 @@
 import type { ChildProcess } from 'node:child_process'
 import type { ToFirmware } from '../firmware/channel/protocol.ts'
 import type { Platform } from './platform.ts'
-import { type ChatProcess, createChatProcess } from './supervisor/chat-process.ts'
-import { type Command, linkOf } from './supervisor/firmware-process.ts'
-import { createJoint } from './supervisor/joint.ts'
+import { createChatProcess, type SupervisedChat } from './supervisor/chat-process.ts'
+import { type FirmwareCommand, linkOf } from './supervisor/firmware-process.ts'
+import { createRelay } from './supervisor/joint.ts'
 import { chatProgramOf } from './supervisor/own-firmware.ts'
 import type { Running } from './versions/slots.ts'
 
-export interface ChatOptions {
+interface JoinedChatOptions {
   platform: Platform
   /** The version of the firmware that runs. */
   running: () => Running
@@ -17,13 +17,13 @@ export interface ChatOptions {
   onLines: (lines: string[]) => void
 }
 
-export interface Chat extends ChatProcess {
+export interface JoinedChat extends SupervisedChat {
   /** The chat that comes is to be this firmware's. One that sends what it must not is killed. */
   join(firmware: ChildProcess): void
 }
 
-export function createChat({ platform, running, send, onLines }: ChatOptions): Chat {
-  const joint = createJoint()
+export function createChat({ platform, running, send, onLines }: JoinedChatOptions): JoinedChat {
+  const joint = createRelay()
   const chat = createChatProcess({
     command: () => commandOf(platform, running()),
     lock: platform.lock,
@@ -44,7 +44,7 @@ export function createChat({ platform, running, send, onLines }: ChatOptions): C
   }
 }
 
-function commandOf(platform: Platform, running: Running): Command {
+function commandOf(platform: Platform, running: Running): FirmwareCommand {
   const { launcher, heapMegabytes, makeDirectory } = platform.chat!
   makeDirectory()
   return {

@@ -3,13 +3,13 @@
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/channel/protocol.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createEtcdKeeper, type EtcdKeeper } from './etcd/etcd.ts'
-import { type Chat, createChat } from './joined-chat.ts'
+import { createChat, type JoinedChat } from './joined-chat.ts'
 import type { Action, Platform } from './platform.ts'
 import { createStartCount, type StartCount } from './start-count.ts'
-import type { Command } from './supervisor/firmware-process.ts'
+import type { FirmwareCommand } from './supervisor/firmware-process.ts'
 import { createSupervisor, type Supervisor } from './supervisor/supervisor.ts'
-import { type Console, openConsole } from './terminal/terminal.ts'
-import { createTurns, type Turns } from './turns.ts'
+import { openConsole, type Terminal } from './terminal/terminal.ts'
+import { createRestartSequence, type RestartSequence } from './turns.ts'
 import { explain, SlotConflict } from './versions/slot-error.ts'
 import type { Running, Slots } from './versions/slots.ts'
 import { createTrial } from './versions/trial.ts'
@@ -76,7 +76,7 @@ export function run(platform: Platform): void {
   const { shownAddress } = platform
   const conversation = createConversation({ terminal, version, shownAddress, unlock: supervisor.unlock })
   const starts = createStartCount({ starts: () => platform.starts, send, print: terminal.print })
-  const turns = createTurns({
+  const turns = createRestartSequence({
     terminal,
     endTrial: trial.end,
     stopChat: chat.stop,
@@ -93,14 +93,14 @@ export function run(platform: Platform): void {
 
 interface Parts {
   platform: Platform
-  terminal: Console
+  terminal: Terminal
   conversation: Conversation
   starts: StartCount
   isOnTrial: () => boolean
-  chat: Chat
+  chat: JoinedChat
   etcd: EtcdKeeper | null
   supervisor: Supervisor
-  turns: Turns
+  turns: RestartSequence
 }
 
 /** What each message of the firmware sets going. */
@@ -178,7 +178,10 @@ function createAnnouncement(print: (text: string) => void): (running: Running) =
   }
 }
 
-const commandOf = ({ launcher, settings, heapMegabytes }: Platform, { program, readable }: Running): Command => ({
+const commandOf = (
+  { launcher, settings, heapMegabytes }: Platform,
+  { program, readable }: Running,
+): FirmwareCommand => ({
   serves: 'firmware',
   launcher,
   program,
@@ -190,7 +193,7 @@ const commandOf = ({ launcher, settings, heapMegabytes }: Platform, { program, r
 function startMessage(
   { settings, starts, deviceKey }: Platform,
   { trial, fallback }: Running,
-  { print }: Console,
+  { print }: Terminal,
 ): Extract<ToFirmware, { type: 'start' }> {
   const key = deviceKey()
   if ('problem' in key) print(`The device key cannot be used: ${key.problem}.`)
@@ -204,7 +207,7 @@ function startMessage(
   }
 }
 
-function endOnSignals({ end }: Turns): void {
+function endOnSignals({ end }: RestartSequence): void {
   process.on('SIGINT', () => end(0))
   process.on('SIGTERM', () => end(0))
   // The terminal was closed. Without one the signal keeps its meaning, so that nohup(1) works.

@@ -1,6 +1,6 @@
 /** The seam between the boot manager and the machine it runs on: a developer's host, or the device image. */
 
-import type { LastStart, Network, Ntp, Settings, ToBoot } from '../firmware/channel/protocol.ts'
+import type { FirmwareSettings, LastStart, Network, Ntp, ToBoot } from '../firmware/channel/protocol.ts'
 import type { DeviceKey } from './base/device-key-file.ts'
 import type { EtcdRunner } from './etcd/runner.ts'
 import type { Early } from './supervisor/firmware-process.ts'
@@ -11,7 +11,7 @@ export type Action = Extract<ToBoot, { type: 'request' }>['action']
 
 export interface Platform {
   /** What the firmware is started with. */
-  readonly settings: Settings
+  readonly settings: FirmwareSettings
   /** Put in front of the firmware's command line, e.g. to change its user; empty on the host. */
   readonly launcher: readonly string[]
   /** Upper bound of the firmware's JavaScript heap. */

@@ -1,13 +1,13 @@
 /** From one run of the firmware to the next, or to the end: everything that runs is stopped in order first. */
 
 import type { Next } from './platform.ts'
-import type { Console } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** True when it ended by itself, false when it had to be killed. */
 type Stop = () => Promise<boolean>
 
-interface TurnsOptions {
-  terminal: Pick<Console, 'print' | 'release'>
+interface RestartSequenceOptions {
+  terminal: Pick<Terminal, 'print' | 'release'>
   endTrial: () => void
   stopChat: Stop
   stopFirmware: Stop
@@ -15,7 +15,7 @@ interface TurnsOptions {
   startFirmware: () => void
 }
 
-export interface Turns {
+export interface RestartSequence {
   /** Does this between two runs of the firmware. */
   change(action: () => Promise<Next>): Promise<void>
   /** Ends the process; with 1 where the firmware had to be killed. */
@@ -24,7 +24,7 @@ export interface Turns {
   readonly isEnding: boolean
 }
 
-export function createTurns(options: TurnsOptions): Turns {
+export function createRestartSequence(options: RestartSequenceOptions): RestartSequence {
   const { terminal, endTrial, stopChat, stopFirmware, stopEtcd, startFirmware } = options
   let isChanging = false
   let isEnding = false

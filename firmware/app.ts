@@ -123,10 +123,10 @@ export function createApp(options: AppOptions): Api {
     authenticate: (userId, passphrase, place) =>
       appliance.state === 'Failed' ? null : appliance.open().authenticate(userId, passphrase, place),
     recall: (userId, passphrase) => (appliance.state === 'Failed' ? null : appliance.open().recall(userId, passphrase)),
-    era: () => appliance.era,
-    onEra: (listener) => appliance.onEra(listener),
+    epoch: () => appliance.epoch,
+    onEpochEnd: (listener) => appliance.onEpochEnd(listener),
     isCurrent: (caller) => appliance.open().users.isCurrent(caller),
-    admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
+    namespaceExists: ({ namespace }) => appliance.open().namespaces.exists(namespace),
     nodes: () => appliance.replica,
     limiter: appliance.limiter,
     log,

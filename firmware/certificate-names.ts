@@ -3,7 +3,7 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Appliance } from './appliance/appliance.ts'
-import { actAlone } from './base/admission.ts'
+import { runDetached } from './base/admission.ts'
 import { CofferError } from './base/error.ts'
 import type { Log } from './base/log.ts'
 import type { Network } from './channel/protocol.ts'
@@ -19,7 +19,7 @@ const LINK_LOCAL = new BlockList()
 LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
 LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
 
-export interface Reach {
+interface Reach {
   /** The address that is listened on. */
   host: string
   /** What is set of a device; a host has addresses of its own, and may ignore it. */
@@ -63,7 +63,7 @@ export function keepCertificateNames(
     }
   }
   const keepAlone = () =>
-    void actAlone(keep).catch((error) => {
+    void runDetached(keep).catch((error) => {
       if (!(error instanceof CofferError)) throw error
       log.warning('general', `a certificate was not made anew for all names: ${error.message}`)
     })

@@ -11,7 +11,7 @@ import type { Operational } from './kms/domain/operational.ts'
 const LEFTOVERS_MS = 500
 const AGAIN_MS = 5000 // for what a busy computer held longer; once it is unlocked, that would only make requests wait
 
-export function wipeLeftoversOfLocks(appliance: Appliance<Operational>, log: Log): void {
+export function wipeAfterLocks(appliance: Appliance<Operational>, log: Log): void {
   appliance.onState((state) => {
     if (state !== 'Locked') return
     setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()

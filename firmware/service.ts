@@ -36,7 +36,7 @@ import { listenRedirect } from './http/server/redirect.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
 import type { Api } from './kms/pipeline/pipeline.ts'
-import { wipeLeftoversOfLocks } from './leftovers.ts'
+import { wipeAfterLocks } from './leftovers.ts'
 import { reportToBoot } from './reports.ts'
 import { forgetExtensions } from './store/sqlite/file.ts'
 import { createTrialGate } from './trial-gate.ts'
@@ -116,7 +116,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
   keepCertificateNames(appliance, { host: settings.host, log })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
-  wipeLeftoversOfLocks(appliance, log)
+  wipeAfterLocks(appliance, log)
   const disk = watchDisk(appliance.space, log)
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {

@@ -21,7 +21,7 @@ const USAGE = `usage: node image/build.ts --output DIRECTORY [option]...
   --release-notes FILE       shown when the update has been uploaded
   --secure-boot-keys DIR     from tools/secure-boot-keys.ts: signs for Secure Boot, and enrols the keys`
 
-export interface Options {
+export interface ImageOptions {
   architecture: Architecture
   output: string
   version: string
@@ -38,7 +38,7 @@ export interface Options {
   secureBootKeys: string | null
 }
 
-export function readOptions(parameters: string[]): Options {
+export function readOptions(parameters: string[]): ImageOptions {
   const { values } = parseArgs({
     args: parameters,
     options: {

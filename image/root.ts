@@ -67,7 +67,7 @@ function addAuthorities(tree: Tree, packages: Packages): void {
     tree.set(`${place}/${file}`, fileOf(`${directory}/${place}/${file}`, name))
 }
 
-export interface App {
+interface ImageApp {
   architecture: Architecture
   /** Directory that tools/build.ts wrote. */
   bundle: string
@@ -76,7 +76,7 @@ export interface App {
   releaseKey: string | null
 }
 
-export function makeApp({ architecture, bundle, release, releaseKey }: App): Tree {
+export function makeApp({ architecture, bundle, release, releaseKey }: ImageApp): Tree {
   const tree: Tree = new Map()
   for (const name of ['device.js', 'firmware.js', 'chat.js', 'worker.js', 'package.json', 'LICENSES.txt'])
     tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))

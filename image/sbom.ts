@@ -14,7 +14,7 @@ import { COFFER } from './root.ts'
 import type { Tree } from './tree.ts'
 
 /** Where on the image a file is: the read-only root, the initramfs, or before both: boot loader, stub and kernel. */
-export type Place = 'root' | 'initramfs' | 'boot'
+type ImagePart = 'root' | 'initramfs' | 'boot'
 
 export interface Contents {
   architecture: Architecture
@@ -29,7 +29,7 @@ export interface Contents {
   bundled: readonly BundledPackage[]
   /** Version of SQLite in the addon of each package that has one. */
   sqlite: Readonly<Record<string, string>>
-  files: Readonly<Record<Place, Tree>>
+  files: Readonly<Record<ImagePart, Tree>>
 }
 
 /** Throws when a package is there for nothing, or a file comes from nowhere: then the recipe says something wrong. */

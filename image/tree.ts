@@ -11,14 +11,14 @@ export interface FileEntry {
   origin: string
 }
 
-export type Entry = { type: 'directory' } | { type: 'link'; target: string } | FileEntry
+export type TreeEntry = { type: 'directory' } | { type: 'link'; target: string } | FileEntry
 
 /** Path without a leading slash -> entry. */
-export type Tree = Map<string, Entry>
+export type Tree = Map<string, TreeEntry>
 
-export const directory: Entry = { type: 'directory' }
+export const directory: TreeEntry = { type: 'directory' }
 
-export const link = (target: string): Entry => ({ type: 'link', target })
+export const link = (target: string): TreeEntry => ({ type: 'link', target })
 
 export const bytesOf = (bytes: Buffer, origin: string, executable = false): FileEntry => ({
   type: 'file',
@@ -31,7 +31,7 @@ export const fileOf = (source: string, origin: string, executable = false): File
   bytesOf(readFileSync(source), origin, executable)
 
 /** In the order of their paths, every directory before what is in it. */
-export function sortedEntries(tree: Tree): [string, Entry][] {
+export function sortedEntries(tree: Tree): [string, TreeEntry][] {
   const complete: Tree = new Map(tree)
   for (const path of tree.keys())
     for (let parent = dirname(path); parent !== '.'; parent = dirname(parent))
@@ -39,7 +39,7 @@ export function sortedEntries(tree: Tree): [string, Entry][] {
   return [...complete].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-export const modeOf = (entry: Entry): number => (entry.type === 'file' && !entry.executable ? 0o644 : 0o755)
+export const modeOf = (entry: TreeEntry): number => (entry.type === 'file' && !entry.executable ? 0o644 : 0o755)
 
 /** Writes it to the disk, whatever the umask. */
 export function writeTree(tree: Tree, root: string): void {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
 
 /** What `/` and `/console/` answer. */
-export interface ConsoleFiles {
+interface BuiltConsole {
   html: string
   /** `<hash>.js`, to be served as `/console/<hash>.js`. */
   js: { name: string; text: string }
@@ -24,7 +24,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const source = resolve(root, 'firmware/console')
 
 /** The same sources give the same bytes. */
-export async function buildConsole(): Promise<ConsoleFiles> {
+export async function buildConsole(): Promise<BuiltConsole> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { console: 'firmware/console/main.tsx', style: 'firmware/console/style.css' },

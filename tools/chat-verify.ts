@@ -7,7 +7,7 @@ import { hexToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
 import { parseUnambiguous } from '../firmware/base/json.ts'
 import { printable } from '../firmware/base/printable.ts'
-import { MANIFEST, type Manifest, SIGNATURE } from '../firmware/chat/realm/export/archive.ts'
+import { type ExportManifest, MANIFEST, SIGNATURE } from '../firmware/chat/realm/export/archive.ts'
 import { BLOCK_BYTES, TAR_END, tarHeader, tarPadding } from '../firmware/chat/realm/export/tar.ts'
 
 const HELP = `Verifies an export of the chat.
@@ -25,13 +25,13 @@ const KEPT_BYTES_MAX = 256 * 1024 * 1024 // a manifest of a million files
 
 export interface Verdict {
   problem: string | null
-  manifest: Manifest | null
+  manifest: ExportManifest | null
 }
 
 /** `key` in hex. */
 export async function verifyExport(bytes: AsyncIterable<Uint8Array>, key?: string): Promise<Verdict> {
   const reader = createReader(bytes)
-  const seen: Manifest['files'] = []
+  const seen: ExportManifest['files'] = []
   const kept = new Map<string, Buffer>()
   const fail = (problem: string): Verdict => ({ problem, manifest: null })
   for (;;) {
@@ -67,7 +67,7 @@ export async function verifyExport(bytes: AsyncIterable<Uint8Array>, key?: strin
   return judge(seen, kept, key)
 }
 
-function judge(seen: Manifest['files'], kept: ReadonlyMap<string, Buffer>, key: string | undefined): Verdict {
+function judge(seen: ExportManifest['files'], kept: ReadonlyMap<string, Buffer>, key: string | undefined): Verdict {
   const fail = (problem: string): Verdict => ({ problem, manifest: null })
   const text = kept.get(MANIFEST)
   const signature = kept.get(SIGNATURE)?.toString()
@@ -88,9 +88,9 @@ function judge(seen: Manifest['files'], kept: ReadonlyMap<string, Buffer>, key: 
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function readManifest(text: Buffer): Manifest | null {
+function readManifest(text: Buffer): ExportManifest | null {
   try {
-    const manifest = parseUnambiguous(utf8.decode(text)) as Manifest
+    const manifest = parseUnambiguous(utf8.decode(text)) as ExportManifest
     return Array.isArray(manifest.files) && /^[0-9a-f]{64}$/.test(manifest.key) ? manifest : null
   } catch {
     return null

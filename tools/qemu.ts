@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Architecture, type Firmware, missingPackages } from './qemu/arguments.ts'
+import { missingPackages, type QemuArchitecture, type QemuFirmware } from './qemu/arguments.ts'
 import { flash } from './qemu/flash.ts'
 import { acceleratorOf, copyVariables, startMachine } from './qemu/machine.ts'
 
@@ -18,8 +18,8 @@ const USAGE = `usage: node tools/qemu.ts [--fresh] [--arch x64|arm64] [--port 84
 
 /** What was decided when the device was new. */
 interface Device {
-  architecture: Architecture
-  firmware: Firmware
+  architecture: QemuArchitecture
+  firmware: QemuFirmware
   tpm: boolean
 }
 
@@ -79,7 +79,7 @@ function makeDevice(home: string, image: string, device: Device): void {
   flash(image, join(home, 'disk.img'))
 }
 
-const isArchitecture = (text: string): text is Architecture => text === 'x64' || text === 'arm64'
+const isArchitecture = (text: string): text is QemuArchitecture => text === 'x64' || text === 'arm64'
 
 function complain(text: string): number {
   console.error(text)

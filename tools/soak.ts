@@ -14,7 +14,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import {
   ADMIN,
-  type Answer,
+  type BenchAnswer,
   type BenchKey,
   bundleFor,
   type Call,
@@ -233,7 +233,7 @@ function createUser(call: Call, publicKeyOf: ReadonlyMap<string, KeyObject>): Us
   let openMs = Number.NEGATIVE_INFINITY // when the last unlock was answered; Infinity in between
 
   /** Null when a lock came between, which 412 says. */
-  async function ask(method: string, path: string, as: string, json?: unknown): Promise<Answer | null> {
+  async function ask(method: string, path: string, as: string, json?: unknown): Promise<BenchAnswer | null> {
     const askedMs = performance.now()
     const answer = await call(method, path, as, json)
     if (answer.status < 300) return answer

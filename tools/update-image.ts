@@ -20,7 +20,7 @@ export interface File {
 }
 
 /** What is released, without the members. */
-export interface Release {
+export interface UpdateRelease {
   product: string
   version: string
   minimumVersion: string
@@ -37,7 +37,7 @@ function run(): void {
   const { manifest, key, output } = values
   if (manifest === undefined || key === undefined || output === undefined || positionals.length === 0)
     throw new Error(USAGE)
-  const release = JSON.parse(readFileSync(manifest, 'utf8')) as Release
+  const release = JSON.parse(readFileSync(manifest, 'utf8')) as UpdateRelease
   const files = positionals.map((path) => ({ name: basename(path), bytes: readFileSync(path) }))
   checkVersion(release, files)
   const image = makeImage(release, files, createPrivateKey(readFileSync(key)))
@@ -47,7 +47,7 @@ function run(): void {
 }
 
 /** An appliance goes by the manifest, the firmware says what it was built as: the two must not contradict each other. */
-function checkVersion({ version }: Release, files: readonly File[]): void {
+function checkVersion({ version }: UpdateRelease, files: readonly File[]): void {
   const built = files.find(({ name }) => name === 'package.json')
   if (built === undefined) return
   const { version: builtAs } = JSON.parse(Buffer.from(built.bytes).toString()) as { version?: string }
@@ -58,7 +58,7 @@ function checkVersion({ version }: Release, files: readonly File[]): void {
 }
 
 /** The image, signed. The same input gives the same bytes. Throws when no appliance would take such a manifest. */
-export function makeImage(release: Release, files: readonly File[], releaseKey: KeyObject): Uint8Array {
+export function makeImage(release: UpdateRelease, files: readonly File[], releaseKey: KeyObject): Uint8Array {
   const manifest = manifestOf(release, files)
   return assembleImage(files, { manifest, signature: sign(null, manifest, releaseKey) }, rawPublicKey(releaseKey))
 }
@@ -77,7 +77,7 @@ export function assembleImage(
 export const rawPublicKey = (key: KeyObject): Uint8Array =>
   Buffer.from((key.type === 'public' ? key : createPublicKey(key)).export({ format: 'jwk' }).x ?? '', 'base64url')
 
-export function manifestOf(release: Release, files: readonly File[]): Uint8Array {
+export function manifestOf(release: UpdateRelease, files: readonly File[]): Uint8Array {
   const members = files.map(({ name, bytes }) => ({
     name,
     size: bytes.length,

@@ -8,23 +8,23 @@ import { SlotConflict, SlotError } from '../versions/slot-error.ts'
 import type { SlotsOptions } from '../versions/slots.ts'
 import { type BootEntry, isLastResort } from './esp/boot-count.ts'
 import type { Esp } from './esp/esp.ts'
-import { type Architecture, inspectKernelImage } from './esp/kernel-image.ts'
-import type { SecureBoot } from './esp/secure-boot.ts'
+import { inspectKernelImage, type MachineArchitecture } from './esp/kernel-image.ts'
+import type { SecureBootState } from './esp/secure-boot.ts'
 import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
 interface DeviceIncomingOptions extends Pick<SlotsOptions, 'own' | 'releaseKey'> {
   esp: Esp
   spareRoot: OurDisk['spareRoot']
-  architecture: Architecture
-  secureBoot: SecureBoot | null
+  architecture: MachineArchitecture
+  secureBoot: SecureBootState | null
   minimum: Pick<MinimumVersion, 'admit'>
   isOnTrial: () => boolean
 }
 
 const ESP_RESERVE_BYTES = 1024 * 1024 // for directories, and what the boot loader writes
 
-export const kernelMemberOf = (architecture: Architecture): string => `coffer-${architecture}.efi`
+export const kernelMemberOf = (architecture: MachineArchitecture): string => `coffer-${architecture}.efi`
 
 /** Throws `SlotConflict` or `SlotError` for what is not admitted; what is takes the place of the spare root file system. */
 export function createDeviceIncoming(options: DeviceIncomingOptions): Incoming {

@@ -16,8 +16,8 @@ import { createDeviceIncoming, kernelMemberOf, othersThan, refuseWithoutRoom } f
 import { entryOfVersion, noteFailure, openSlotsRecord, startCounted, startUncounted } from './device-start.ts'
 import { ALL_TRIES, type BootEntry, type BootLoader, entryName, LAST_RESORT, startedOnTrial } from './esp/boot-count.ts'
 import type { Esp } from './esp/esp.ts'
-import type { Architecture } from './esp/kernel-image.ts'
-import type { SecureBoot } from './esp/secure-boot.ts'
+import type { MachineArchitecture } from './esp/kernel-image.ts'
+import type { SecureBootState } from './esp/secure-boot.ts'
 import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
@@ -26,8 +26,8 @@ interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own'
   dataDirectory: string
   /** Null when the machine was not started from its ESP: then nobody counts tries, and no update is taken. */
   boot: { esp: Esp; loader: BootLoader; spareRoot: OurDisk['spareRoot'] } | null
-  architecture: Architecture
-  secureBoot: SecureBoot | null
+  architecture: MachineArchitecture
+  secureBoot: SecureBootState | null
   minimum: Pick<MinimumVersion, 'admit' | 'raise' | 'rulesOut'>
 }
 

@@ -9,7 +9,7 @@ import { explain } from '../versions/slot-error.ts'
 import { describeFallback, NOT_READY, type Running, type SlotsOptions } from '../versions/slots.ts'
 import type { StoreCopy } from '../versions/store-copy.ts'
 import { isTried, othersThan } from './device-incoming.ts'
-import { ALL_TRIES, type BootEntry, type Counter, TRIES } from './esp/boot-count.ts'
+import { ALL_TRIES, type BootEntry, TRIES, type TriesCounter } from './esp/boot-count.ts'
 import type { Esp } from './esp/esp.ts'
 
 /** Versions of the boot manager share it: members may be added, never changed, and unknown ones are passed over. */
@@ -112,4 +112,4 @@ export const entryOfVersion = (version: string, esp: Esp): BootEntry | undefined
   esp.entries().find((entry) => entry.version === version)
 
 /** It was good before, and waited while an older version had its turn. */
-const stoodBack = ({ left, done }: Counter): boolean => left === 0 && done < TRIES
+const stoodBack = ({ left, done }: TriesCounter): boolean => left === 0 && done < TRIES

@@ -18,7 +18,7 @@ import type { DeviceKey } from '../base/device-key-file.ts'
 import { writeDurably } from '../base/files.ts'
 import type { Starts } from '../platform.ts'
 import { explain, SlotConflict } from '../versions/slot-error.ts'
-import type { Counter } from './key/device-key.ts'
+import type { TpmCounter } from './key/device-key.ts'
 
 export interface MinimumVersion extends Starts {
   /** The device key, unless the record stands against it. */
@@ -39,7 +39,7 @@ interface MinimumVersionOptions {
   version: string
   rollbackFloor: string
   /** Null: a record that was put back goes unnoticed. */
-  counter: Counter | null
+  counter: TpmCounter | null
 }
 
 interface Known {

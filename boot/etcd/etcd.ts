@@ -10,9 +10,9 @@ import { constants, setPriority } from 'node:os'
 import { readDiskUsage } from '../../firmware/base/disk-space.ts'
 import { wipe } from '../../firmware/base/secret.ts'
 import type { EtcdAnswer, EtcdLaunch, EtcdState, EtcdStep, ToFirmware } from '../../firmware/channel/protocol.ts'
-import { keepRunning, type RestartPatience } from '../supervisor/keep-running.ts'
+import { keepRunning, type RestartTimeouts } from '../supervisor/keep-running.ts'
 import { createEtcdLines } from './lines.ts'
-import { ETCD_ENVIRONMENT, etcdParameters, quotaFor, readVersion, type Version } from './parameters.ts'
+import { ETCD_ENVIRONMENT, type EtcdVersion, etcdParameters, quotaFor, readVersion } from './parameters.ts'
 import { type EtcdRunner, eraseIn, hasDataIn, socketIn } from './runner.ts'
 
 interface EtcdOptions {
@@ -23,7 +23,7 @@ interface EtcdOptions {
   onLines: (lines: string[]) => void
   /** Called with each process. */
   onLaunch?: (process: ChildProcess) => void
-  patience?: RestartPatience
+  patience?: RestartTimeouts
 }
 
 export interface EtcdKeeper {
@@ -35,7 +35,7 @@ export interface EtcdKeeper {
   stop(): Promise<boolean>
 }
 
-const PATIENCE: RestartPatience = {
+const PATIENCE: RestartTimeouts = {
   restartMs: 500,
   restartMsMax: 60_000,
   steadyMs: 60_000,
@@ -60,7 +60,7 @@ class EtcdProblem extends Error {
 
 interface Run {
   launch: EtcdLaunch
-  version: Version
+  version: EtcdVersion
   quotaBytes: number
   identity: number | null
   authority: number | null
@@ -234,9 +234,9 @@ function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run
 }
 
 /** As the user that it runs as. */
-function versionOf({ launcher, program }: EtcdRunner): Promise<Version> {
+function versionOf({ launcher, program }: EtcdRunner): Promise<EtcdVersion> {
   const [file, ...parameters] = [...launcher, program, '--version']
-  const { promise, resolve, reject } = Promise.withResolvers<Version>()
+  const { promise, resolve, reject } = Promise.withResolvers<EtcdVersion>()
   execFile(
     file!,
     parameters,

@@ -29,13 +29,13 @@ const SLOW = '1s' // a request that is worth a line of the log
 /** Nothing of ours. Beyond this much memory Go's collector works harder; with less it would have no room to read its log. */
 export const ETCD_ENVIRONMENT = { GOMEMLIMIT: '192MiB' }
 
-export interface Version {
+export interface EtcdVersion {
   major: number
   minor: number
 }
 
 /** From what `etcd --version` prints; null when that is something else. */
-export function readVersion(printed: string): Version | null {
+export function readVersion(printed: string): EtcdVersion | null {
   const [, major, minor] = /^etcd Version: (\d+)\.(\d+)\./m.exec(printed) ?? []
   return major === undefined ? null : { major: Number(major), minor: Number(minor) }
 }
@@ -44,7 +44,12 @@ export function readVersion(printed: string): Version | null {
 export const quotaFor = (diskBytes: number): number =>
   Math.floor(Math.min(QUOTA_BYTES_MAX, Math.max(QUOTA_BYTES_MIN, (diskBytes - LOG_BYTES) / QUOTA_SHARE)))
 
-export function etcdParameters(launch: EtcdLaunch, listenUrl: string, version: Version, quotaBytes: number): string[] {
+export function etcdParameters(
+  launch: EtcdLaunch,
+  listenUrl: string,
+  version: EtcdVersion,
+  quotaBytes: number,
+): string[] {
   const { how, name, peerUrl, members, token, tls } = launch
   const self = [{ name, urls: [peerUrl] }]
   const initial = how === 'join' ? members : self
@@ -72,16 +77,16 @@ const TLS = [
   '--peer-client-cert-auth=true',
 ]
 
-const isKnown = ({ major, minor }: Version, since: number): boolean => major > 3 || (major === 3 && minor >= since)
+const isKnown = ({ major, minor }: EtcdVersion, since: number): boolean => major > 3 || (major === 3 && minor >= since)
 
-function catchup(version: Version): string[] {
+function catchup(version: EtcdVersion): string[] {
   if (isKnown(version, 6)) return [`--snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
   if (isKnown(version, 5)) return [`--experimental-snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
   return []
 }
 
 /** By itself it warns of each request that takes a tenth of a second, which on a small device is each beside many signatures. */
-const patience = (version: Version): string[] =>
+const patience = (version: EtcdVersion): string[] =>
   isKnown(version, 6) ? [`--warning-apply-duration=${SLOW}`, `--warning-unary-request-duration=${SLOW}`] : []
 
 /** At the address that the firmware listens at, with the port that the others use. */

@@ -31,14 +31,14 @@ export interface EtcdRunner {
   openFile(bytes: Uint8Array): number
 }
 
-export interface Users {
+export interface EtcdUsers {
   /** Null: everybody is us. */
   etcdId: number | null
   firmwareId: number | null
 }
 
 interface RunnerOptions extends Pick<EtcdRunner, 'program' | 'launcher' | 'directory' | 'listenUrl'> {
-  users: Users
+  users: EtcdUsers
   /** In memory where there is such a place. */
   secretDirectory: string
 }
@@ -65,7 +65,7 @@ const ALONE = 0o700
 const ERASED = 'erased'
 
 /** What is in it etcd makes itself: it could put a link there that leads us anywhere. */
-function makeDirectory(path: string, { etcdId, firmwareId }: Users): void {
+function makeDirectory(path: string, { etcdId, firmwareId }: EtcdUsers): void {
   mkdirSync(path, { recursive: true, mode: ALONE })
   if (etcdId !== null && firmwareId !== null) {
     giveTo(path, etcdId) // of an etcd that ran as us

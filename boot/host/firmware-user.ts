@@ -18,20 +18,20 @@ const PASSAGE = 0o711 // to the store; what else is in the data directory is clo
 const CLOSED = 0o700
 const RESERVED_PORTS_END = 1024 // below, only root listens, or who has the capability
 
-export interface User {
+interface HostUser {
   /** User and group; null is us. */
   readonly id: number | null
   readonly launcher: readonly string[]
 }
 
-export interface FirmwareUser extends User {
+export interface FirmwareUser extends HostUser {
   /** Of its chat. */
-  readonly chat: User
+  readonly chat: HostUser
   /** Null where one that outlives us could not be prevented. */
-  readonly etcd: User | null
+  readonly etcd: HostUser | null
 }
 
-export interface Place {
+interface HostPaths {
   /** The data directory, and the store in it. */
   directory: string
   storeDirectory: string
@@ -43,12 +43,12 @@ export interface Place {
 
 /** Says when the firmware has to run as root. */
 export function chooseFirmwareUser(
-  { directory, storeDirectory, files, ports, chatPort }: Place,
+  { directory, storeDirectory, files, ports, chatPort }: HostPaths,
   say: (text: string) => void,
 ): FirmwareUser {
   const canSet = existsSync(SETPRIV)
   if (process.geteuid!() !== 0) {
-    const us: User = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
+    const us: HostUser = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
     return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
   }
   const launcher = [SETPRIV, ...identity(HOST_FIRMWARE_ID), ...privileges(ports)]
@@ -61,7 +61,7 @@ export function chooseFirmwareUser(
   if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat, etcd }
   chmodSync(directory, CLOSED)
   say(`The firmware runs as root, so native code in it could read the device key: ${problem}.`)
-  const us: User = { id: null, launcher: [] }
+  const us: HostUser = { id: null, launcher: [] }
   return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
 }
 

@@ -15,11 +15,11 @@ import { createIncoming } from '../versions/incoming.ts'
 import { explain, SlotError } from '../versions/slot-error.ts'
 import {
   describeFallback,
+  type InstalledVersion,
   NOT_READY,
   type Running,
   type Slots,
   type SlotsOptions,
-  type Version,
 } from '../versions/slots.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 
@@ -91,7 +91,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     return proven(own)
   }
 
-  const proven = (version: Version): Running => ({
+  const proven = (version: InstalledVersion): Running => ({
     ...version,
     trial: false,
     counted: false,
@@ -164,7 +164,7 @@ function createPlaces({ directory, own, releaseKey }: Pick<SlotsOptions, 'direct
   const slotPath = (slot: Place) => `${directory}/${slot}`
 
   /** The version in a place, or why it cannot run. */
-  function look(slot: Place): Version | { problem: string } {
+  function look(slot: Place): InstalledVersion | { problem: string } {
     if (slot === OWN) return own
     if (releaseKey === null) return { problem: 'there is no release key to verify it with' }
     try {

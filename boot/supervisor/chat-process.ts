@@ -2,12 +2,12 @@
 
 import type { ChildProcess } from 'node:child_process'
 import type { ChatWish } from '../../firmware/channel/protocol.ts'
-import { type Command, launch } from './firmware-process.ts'
-import { type Patience, supervise } from './supervise.ts'
+import { type FirmwareCommand, launch } from './firmware-process.ts'
+import { type ProcessTimeouts, supervise } from './supervise.ts'
 
-export interface ChatProcessOptions {
+interface SupervisedChatOptions {
   /** Asked at each start; what it throws counts as a crash. */
-  command: () => Command
+  command: () => FirmwareCommand
   /** Inherited, see directory-lock.ts. */
   lock: number | null
   /** Called with each process when it begins. */
@@ -15,10 +15,10 @@ export interface ChatProcessOptions {
   /** It has crashed several times in a row. It is started again all the same, after a longer and longer wait. */
   onDown: (problem: string) => void
   onLines: (lines: string[]) => void
-  patience?: Patience
+  patience?: ProcessTimeouts
 }
 
-export interface ChatProcess {
+export interface SupervisedChat {
   /** The last wish counts; `fresh` ends the one that runs. */
   want(wish: ChatWish): void
   /** Resolves when none runs, with false when one had to be killed. */
@@ -31,7 +31,7 @@ export interface ChatProcess {
  */
 const CRASHES_TOLD = 3
 
-export function createChatProcess(options: ChatProcessOptions): ChatProcess {
+export function createChatProcess(options: SupervisedChatOptions): SupervisedChat {
   const { lock, onLaunch, onDown, onLines, patience } = options
   let wish: ChatWish | null = null
   let following: Promise<void> | null = null

@@ -29,7 +29,7 @@ export const FIRMWARE_ENVIRONMENT = {
   GLIBC_TUNABLES: 'glibc.malloc.perturb=85:glibc.malloc.tcache_count=0:glibc.malloc.arena_max=2',
 }
 
-export interface Command {
+export interface FirmwareCommand {
   serves: keyof typeof NURSERY_MEGABYTES_MAX
   /** Put in front of everything, e.g. to change the user. */
   launcher: readonly string[]
@@ -43,7 +43,7 @@ export interface Command {
 }
 
 export function launch(
-  { serves, launcher, program, readable, storeDirectory, heapMegabytes }: Command,
+  { serves, launcher, program, readable, storeDirectory, heapMegabytes }: FirmwareCommand,
   lock: number | null,
 ): ChildProcess {
   const [file, ...parameters] = [
@@ -75,7 +75,7 @@ export function launch(
 /** Our end of its pipe to the chat, or to the firmware. */
 export const linkOf = (process: ChildProcess): Duplex => process.stdio.at(LINK_DESCRIPTOR) as Duplex
 
-export const heapFlags = (serves: Command['serves'], heapMegabytes: number): string[] => [
+export const heapFlags = (serves: FirmwareCommand['serves'], heapMegabytes: number): string[] => [
   `--max-old-space-size=${heapMegabytes}`,
   `--max-semi-space-size=${nurseryFor(heapMegabytes, NURSERY_MEGABYTES_MAX[serves])}`,
 ]
@@ -85,18 +85,18 @@ const nurseryFor = (heapMegabytes: number, most: number): number =>
 
 /** One that loads its program while it is still being found out whether it is the one to run. */
 export interface Early {
-  command: Command
+  command: FirmwareCommand
   process: ChildProcess
 }
 
-export function launchEarly(command: Command): Early {
+export function launchEarly(command: FirmwareCommand): Early {
   const process = launch(command, null)
   process.on('error', () => {}) // reuse sees that it does not run
   return { command, process }
 }
 
 /** Null when there is none that runs and was started so; one that was started otherwise is ended. */
-export function reuse(early: Early | null, command: Command): ChildProcess | null {
+export function reuse(early: Early | null, command: FirmwareCommand): ChildProcess | null {
   if (early === null) return null
   const { process } = early
   if (process.pid !== undefined && process.exitCode === null && process.signalCode === null) {

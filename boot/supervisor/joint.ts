@@ -8,14 +8,14 @@ import { wipe } from '../../firmware/base/secret.ts'
 import { FrameError } from '../../firmware/channel/frames.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
 
-export interface Joint {
+export interface Relay {
   /** The end of a firmware that has just been started; the chat's follows. */
   joinFirmware(pipe: Duplex, onRefused: (why: string) => void): void
   /** The end of a chat that has just been started. */
   joinChat(pipe: Duplex): void
 }
 
-export function createJoint(): Joint {
+export function createRelay(): Relay {
   let firmware: Duplex | null = null
   let chat: Duplex | null = null
   let life = 0

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { splitLines } from '../terminal/lines.ts'
 
 /** How we wait; tests shorten it. */
-export interface RestartPatience {
+export interface RestartTimeouts {
   /** After the first crash; doubled with each further one. */
   restartMs: number
   restartMsMax: number
@@ -31,7 +31,7 @@ export interface RunningOptions {
   onLines: (lines: string[]) => void
   /** What keeps it from being started again, asked after each crash. */
   obstacle?: () => string | null
-  patience: RestartPatience
+  patience: RestartTimeouts
 }
 
 interface Crash {

@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export interface Firmware {
+export interface InstalledFirmware {
   /** The file to run. */
   program: string
   /** Files and directories (ending in a slash) it may read besides its store. */
@@ -17,7 +17,7 @@ export const chatProgramOf = (firmware: string): string =>
   join(dirname(firmware), firmware.endsWith('.js') ? 'chat.js' : 'chat/process/main.ts')
 
 /** The bundle has the firmware beside the boot manager; in development it runs from its sources. */
-export function ownFirmware(): Firmware {
+export function ownFirmware(): InstalledFirmware {
   if (import.meta.url.endsWith('.js')) return { program: path('./firmware.js'), readable: [path('./')] }
   return {
     program: path('../../firmware/main.ts'),

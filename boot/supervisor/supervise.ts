@@ -2,18 +2,18 @@
 
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import { CHANNEL_DESCRIPTOR, type Channel, openChannel } from '../../firmware/channel/channel.ts'
+import { CHANNEL_DESCRIPTOR, type FramedChannel, openChannel } from '../../firmware/channel/channel.ts'
 import type { ToEveryProcess } from '../../firmware/channel/protocol.ts'
-import { keepRunning, type RestartPatience, type RunningOptions, type RunningProcess } from './keep-running.ts'
+import { keepRunning, type RestartTimeouts, type RunningOptions, type RunningProcess } from './keep-running.ts'
 
 /** How we wait; tests shorten it. */
-export interface Patience extends RestartPatience {
+export interface ProcessTimeouts extends RestartTimeouts {
   pingMs: number
   /** Silent for this long, it is hung. Generous: a large store, or scrypt on both cores of a slow device, keep it busy. */
   silenceMsMax: number
 }
 
-export const PATIENCE: Patience = {
+const PROCESS_TIMEOUTS: ProcessTimeouts = {
   restartMs: 500,
   restartMsMax: 60_000,
   steadyMs: 60_000,
@@ -29,7 +29,7 @@ interface ProcessOptions<In, Out extends object>
   /** Sends what it begins with. */
   greet?: (send: (message: Out) => void) => void
   onMessage: (message: In) => void
-  patience?: Patience
+  patience?: ProcessTimeouts
 }
 
 interface SupervisedProcess<Out> extends RunningProcess {
@@ -39,8 +39,8 @@ interface SupervisedProcess<Out> extends RunningProcess {
 
 export function supervise<In, Out extends object>(options: ProcessOptions<In, Out>): SupervisedProcess<Out> {
   const { name, onLines } = options
-  const patience = options.patience ?? PATIENCE
-  let channel: Channel<In, Out | ToEveryProcess> | null = null
+  const patience = options.patience ?? PROCESS_TIMEOUTS
+  let channel: FramedChannel<In, Out | ToEveryProcess> | null = null
 
   // A channel that broke is followed by the end of the process, which is handled there.
   const send = (message: Out | ToEveryProcess) => channel?.send(message)

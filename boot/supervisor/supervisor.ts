@@ -4,14 +4,14 @@ import type { ChildProcess } from 'node:child_process'
 import { wipe } from '../../firmware/base/secret.ts'
 import type { ToBoot, ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
-import { type Command, type Early, launch, reuse } from './firmware-process.ts'
-import { type Patience, supervise } from './supervise.ts'
+import { type Early, type FirmwareCommand, launch, reuse } from './firmware-process.ts'
+import { type ProcessTimeouts, supervise } from './supervise.ts'
 
-export type { Patience } from './supervise.ts'
+export type { ProcessTimeouts as Patience } from './supervise.ts'
 
 interface SupervisorOptions {
   /** Asked at each start. */
-  command: () => Command
+  command: () => FirmwareCommand
   /** Inherited by the firmware, see directory-lock.ts. */
   lock: number | null
   /** Taken for the first start, if it is what that asks for. */
@@ -25,7 +25,7 @@ interface SupervisorOptions {
   onCrash: (explanation: string, what: string) => void
   /** Lines that the firmware printed, or that tell of it. */
   onLines: (lines: string[]) => void
-  patience?: Patience
+  patience?: ProcessTimeouts
 }
 
 export interface Supervisor {

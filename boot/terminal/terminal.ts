@@ -8,7 +8,7 @@ import { createPassphraseEditor } from './passphrase-editor.ts'
 const PROMPT = 'Unlock passphrase: '
 const ERASE_LINE = '\r\x1b[K' // ECMA-48 EL
 
-export interface Console {
+export interface Terminal {
   /** Prints one line above the prompt. */
   print(text: string): void
   /** False without a terminal on standard input, or in the background, where reading would stop the process. */
@@ -32,7 +32,7 @@ interface ConsoleOptions {
   onInterrupt: () => void
 }
 
-export function openConsole({ input, output, shared, onPassphrase, onInterrupt }: ConsoleOptions): Console {
+export function openConsole({ input, output, shared, onPassphrase, onInterrupt }: ConsoleOptions): Terminal {
   const editor = createPassphraseEditor()
   let mode: 'released' | 'silent' | 'asking' = 'released'
 

@@ -24,7 +24,7 @@ export function join(...parts: readonly Uint8Array[]): Uint8Array {
 /** Bytes that are not what they must be. */
 export class MalformedError extends Error {}
 
-export interface Reader {
+export interface TpmReader {
   u8(): number
   u16(): number
   u32(): number
@@ -41,7 +41,7 @@ export interface Reader {
 }
 
 /** Every method throws a MalformedError where the bytes end too early. */
-export function readerOf(source: Uint8Array): Reader {
+export function readerOf(source: Uint8Array): TpmReader {
   let offset = 0
   const bytes = (length: number): Uint8Array => {
     if (length > source.length - offset) throw new MalformedError(`${length} bytes expected at ${offset}`)

@@ -1,6 +1,6 @@
 /** Commands and their responses, with at most one authorisation each. TPM 2.0 Library Part 1, 18; Part 3, 4 and 5. */
 
-import { EMPTY, join, MalformedError, type Reader, readerOf, sized, u8, u16, u32 } from './bytes.ts'
+import { EMPTY, join, MalformedError, readerOf, sized, type TpmReader, u8, u16, u32 } from './bytes.ts'
 import { nameOf, TpmError } from './error.ts'
 import type { Transport } from './transport.ts'
 
@@ -44,7 +44,7 @@ export interface Authorization {
   /** The authorisation area, and the parameters as they are sent. */
   protect(code: number, handles: readonly Entity[], parameters: Uint8Array): { area: Uint8Array; sent: Uint8Array }
   /** Checks the response's area and gives the parameters in the clear. */
-  verify(code: number, parameters: Uint8Array, area: Reader): Uint8Array
+  verify(code: number, parameters: Uint8Array, area: TpmReader): Uint8Array
 }
 
 const PASSWORD_SESSION = 0x40000009 // TPM_RS_PW
@@ -63,7 +63,7 @@ export const PASSWORD: Authorization = {
   },
 }
 
-export interface Command {
+interface TpmCommand {
   handles?: readonly Entity[]
   parameters?: Uint8Array
   authorization?: Authorization
@@ -71,9 +71,9 @@ export interface Command {
 
 export interface Tpm {
   /** Gives the parameters of the response. Throws a TpmError, or an error of the transport. */
-  run(code: CommandCode, command: Command): Reader
+  run(code: CommandCode, command: TpmCommand): TpmReader
   /** For commands whose response begins with a handle. */
-  runForHandle(code: CommandCode, command: Command): { handle: number; response: Reader }
+  runForHandle(code: CommandCode, command: TpmCommand): { handle: number; response: TpmReader }
   close(): void
 }
 
@@ -88,7 +88,7 @@ const PAUSE_MS = 50
 export function createTpm(transport: Transport): Tpm {
   const send = (
     code: CommandCode,
-    { handles = [], parameters = EMPTY, authorization }: Command,
+    { handles = [], parameters = EMPTY, authorization }: TpmCommand,
     hasHandle: boolean,
   ) => {
     const number = COMMANDS[code]
@@ -110,7 +110,7 @@ export function createTpm(transport: Transport): Tpm {
     return { handle, response: readerOf(clear) }
   }
 
-  const transmit = (code: CommandCode, command: Uint8Array): Reader => {
+  const transmit = (code: CommandCode, command: Uint8Array): TpmReader => {
     for (let tries = 1; ; tries++) {
       const response = transport.transmit(command)
       const reader = readerOf(response)

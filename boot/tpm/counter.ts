@@ -8,7 +8,7 @@ import { SHA256 } from './algorithms.ts'
 import { EMPTY, join, MalformedError, readerOf, sized, u16, u32 } from './bytes.ts'
 import { type Entity, entity, OWNER, PASSWORD, type Tpm } from './command.ts'
 import { TpmError } from './error.ts'
-import { inSession, type Session } from './session.ts'
+import { inSession, type TpmSession } from './session.ts'
 import { nameOf, type StorageKey } from './storage-key.ts'
 
 /** TPMA_NV: Part 2, 13.4. The value of authorisation is empty. */
@@ -74,7 +74,7 @@ export const withCounter = (policy: Uint8Array, { name }: Entity): Uint8Array =>
   hash(policy, u32(POLICY_NV), hash(...CONDITION), name)
 
 /** Has the TPM check that the counter is there. */
-export function checkCounter(tpm: Tpm, session: Session, counter: Entity): void {
+export function checkCounter(tpm: Tpm, session: TpmSession, counter: Entity): void {
   const [value, offset, operation] = CONDITION
   tpm.run('PolicyNV', {
     handles: [counter, counter, session],

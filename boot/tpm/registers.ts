@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { SHA256, SHA256_BYTES } from './algorithms.ts'
 import { join, MalformedError, sized, u8, u16, u32 } from './bytes.ts'
 import { entity, PASSWORD, type Tpm } from './command.ts'
-import type { Session } from './session.ts'
+import type { TpmSession } from './session.ts'
 
 /** What each register holds. */
 export type Registers = ReadonlyMap<number, Uint8Array>
@@ -45,7 +45,7 @@ export function policyOf(registers: Registers): Uint8Array {
 }
 
 /** Has the TPM check what the registers hold. Throws a TpmError `value` when it is something else. */
-export function checkRegisters(tpm: Tpm, session: Session, registers: Registers): void {
+export function checkRegisters(tpm: Tpm, session: TpmSession, registers: Registers): void {
   tpm.run('PolicyPCR', {
     handles: [session],
     parameters: join(sized(digestOf(registers)), selection([...registers.keys()])),

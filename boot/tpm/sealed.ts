@@ -16,7 +16,7 @@ import { inSession } from './session.ts'
 import { FIXED_PARENT, FIXED_TPM, NO_DA, nameOf, type StorageKey } from './storage-key.ts'
 
 /** When the secret is given. */
-export interface Conditions {
+export interface SealConditions {
   registers: Registers
   /** That has to be there. */
   counter?: Entity | undefined
@@ -36,7 +36,7 @@ export function withSealed<T>(
   tpm: Tpm,
   storageKey: StorageKey,
   secret: Uint8Array,
-  { registers, counter }: Conditions,
+  { registers, counter }: SealConditions,
   work: (sealed: Sealed) => T,
 ): T {
   const policy = counter === undefined ? policyOf(registers) : withCounter(policyOf(registers), counter)
@@ -58,7 +58,7 @@ export function unseal(
   tpm: Tpm,
   storageKey: StorageKey,
   sealed: Entity,
-  { registers, counter }: Conditions,
+  { registers, counter }: SealConditions,
 ): Uint8Array {
   return inSession(tpm, 'policy', storageKey, (session) => {
     checkRegisters(tpm, session, registers)

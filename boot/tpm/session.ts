@@ -11,7 +11,7 @@ import { type Authorization, type Entity, entity, flush, NULL_HANDLE, type Tpm }
 import { kdfa } from './derive.ts'
 import { makeSalt, type StorageKey } from './storage-key.ts'
 
-export interface Session extends Entity {
+export interface TpmSession extends Entity {
   /** Authorises one command by the session's policy, or the empty value; may encrypt a first parameter on its way. */
   authorize(encrypted: keyof typeof ATTRIBUTES): Authorization
 }
@@ -29,12 +29,12 @@ export function inSession<T>(
   tpm: Tpm,
   kind: keyof typeof KINDS,
   storageKey: StorageKey,
-  work: (session: Session) => T,
+  work: (session: TpmSession) => T,
 ): T {
   const nonceCaller = randomBytes(NONCE_BYTES)
   const { salt, encryptedSalt } = makeSalt(storageKey)
   const symmetric = join(u16(AES), u16(AES_KEY_BITS), u16(CFB))
-  let session: (Session & { wipe(): void }) | null = null
+  let session: (TpmSession & { wipe(): void }) | null = null
   try {
     const { handle, response } = tpm.runForHandle('StartAuthSession', {
       handles: [storageKey, entity(NULL_HANDLE)],
@@ -53,14 +53,14 @@ export function inSession<T>(
 }
 
 /** All authorisation values of ours are empty, so the session key alone is the key of its HMACs and encryption. */
-function createSession(handle: number, key: Uint8Array, firstNonceTpm: Uint8Array): Session & { wipe(): void } {
+function createSession(handle: number, key: Uint8Array, firstNonceTpm: Uint8Array): TpmSession & { wipe(): void } {
   let nonceTpm = firstNonceTpm
   let nonceCaller: Uint8Array = EMPTY
 
   const hmac = (what: Uint8Array, newer: Uint8Array, older: Uint8Array, attributes: number) =>
     createHmac('sha256', key).update(what).update(newer).update(older).update(u8(attributes)).digest()
 
-  const authorize: Session['authorize'] = (encrypted) => ({
+  const authorize: TpmSession['authorize'] = (encrypted) => ({
     protect: (code, handles, parameters) => {
       nonceCaller = randomBytes(NONCE_BYTES)
       const attributes = ATTRIBUTES[encrypted]

@@ -1,14 +1,14 @@
 /** The versions of the firmware that a machine has, and which of them runs: on a host (host/host-slots.ts) and on the device (device/device-slots.ts). */
 
 import type { SlotStep } from '../../firmware/channel/protocol.ts'
-import type { Firmware } from '../supervisor/own-firmware.ts'
+import type { InstalledFirmware } from '../supervisor/own-firmware.ts'
 
-export interface Version extends Firmware {
+export interface InstalledVersion extends InstalledFirmware {
   version: string
 }
 
 /** What is started. */
-export interface Running extends Version {
+export interface Running extends InstalledVersion {
   trial: boolean
   /** A good version beside another one, which takes over when several starts in a row do not get ready. */
   counted: boolean
@@ -31,7 +31,7 @@ export interface SlotsOptions {
   /** Made when it is needed first. */
   directory: string
   storeDirectory: string
-  own: Version
+  own: InstalledVersion
   /** Null when none is installed: then no version in a slot can be verified, and none is run. */
   releaseKey: Uint8Array | null
 }

@@ -1,30 +1,30 @@
 /** The appliance's states, and the keys that come and go with them. Contract section 2. */
 
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Kind } from '../audit/chain.ts'
+import type { AuditLineKind } from '../audit/chain.ts'
 import { Backups } from '../backup/backups.ts'
-import { actAlone, assertAdmitted } from '../base/admission.ts'
-import { type AttemptLimiter, createAttemptLimiter } from '../base/attempts.ts'
+import { assertAuthorized, runDetached } from '../base/admission.ts'
+import { createLoginLimiter, type LoginLimiter } from '../base/attempts.ts'
 import { type Clock, createClock, formatTime } from '../base/clock.ts'
 import { createDiskSpace, type DiskSpace, readDiskUsage } from '../base/disk-space.ts'
-import { CofferError, describe, unavailable } from '../base/error.ts'
+import { CofferError, describe, wrongState } from '../base/error.ts'
 import { ANYBODY, createFairQueue, INSIDE } from '../base/fair-queue.ts'
 import type { Log } from '../base/log.ts'
-import type { State } from '../base/states.ts'
+import type { ApplianceState } from '../base/states.ts'
 import { PRODUCT } from '../channel/product.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
 import { createFollowing } from '../cluster/node/follow.ts'
 import { type Clustering, createClustering, wasRemoved } from '../cluster/node/index.ts'
 import { REMOVED } from '../cluster/node/node.ts'
-import type { Refusal } from '../cluster/replica/refusal.ts'
+import type { IntegrityError } from '../cluster/replica/refusal.ts'
 import type { Replica } from '../cluster/replica/replica.ts'
 import { Configuration } from '../configuration/configuration.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import { systemRandom } from '../crypto/random.ts'
 import { deriveSealKey } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
-import { Tolerance } from '../device/best-effort.ts'
+import { BestEffort } from '../device/best-effort.ts'
 import { deviceIdOf } from '../device/device-id.ts'
 import { DeviceStore } from '../device/device-store.ts'
 import type { Disk } from '../device/disk.ts'
@@ -64,14 +64,14 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
   /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
-  readonly limiter: AttemptLimiter
+  readonly limiter: LoginLimiter
   /** Of the disk that the store lies on. */
   readonly space: DiskSpace
   readonly #options: ApplianceOptions<D>
   readonly #log: Log
   readonly #derivations = createFairQueue(DERIVATIONS_MAX)
   readonly #states: States
-  readonly #tolerance: Tolerance
+  readonly #tolerance: BestEffort
   readonly #store: DeviceStore
   readonly #sessions: Sessions<D>
   readonly #opening: Opening<D>
@@ -83,10 +83,10 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#log = log
     this.space = createDiskSpace(options.readDisk ?? (() => readDiskUsage(storePath(dataDirectory)))) // a path that this process may read
     this.clock = options.clock ?? createClock()
-    this.limiter = options.limiter ?? createAttemptLimiter()
+    this.limiter = options.limiter ?? createLoginLimiter()
     this.deviceId = deviceIdOf(deviceKey)
     this.#states = new States(log)
-    const tolerance = new Tolerance(log)
+    const tolerance = new BestEffort(log)
     this.#tolerance = tolerance
     const nowMs = options.nowMs ?? (() => performance.now())
     const services: DomainServices = { pool, random, log, clock: this.clock, member: this.deviceId }
@@ -117,7 +117,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       }),
       tolerance,
       onEnd: () => {
-        this.#states.endEra()
+        this.#states.endEpoch()
         this.backups.sessionEnds()
       },
     })
@@ -132,7 +132,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       inTurn: (task) => this.#derivations.run(INSIDE, task),
       openStore: () => {
         const { disk } = this.#store
-        if (disk === undefined || this.#states.current === 'Locked') throw unavailable()
+        if (disk === undefined || this.#states.current === 'Locked') throw wrongState()
         return { ...disk, session: this.#sessions.current ?? null }
       },
       restart: (domainKey) => this.#restart(domainKey),
@@ -176,13 +176,13 @@ export class Appliance<D extends OpenDomain = Operational> {
     })
   }
 
-  get state(): State {
+  get state(): ApplianceState {
     return this.#states.current
   }
 
   /** Another object after each change of state, and when the records were replaced by others. */
-  get era(): object {
-    return this.#states.era
+  get epoch(): object {
+    return this.#states.epoch
   }
 
   /** Why the appliance is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
@@ -214,7 +214,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.cluster.node.begin()
     this.#sessions.startFlushing()
     // A thread tells it in the name of the request that it was started for, which may be over.
-    pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
+    pool.onTested((wrong) => runDetached(() => this.#judge(wrong)))
   }
 
   /** The domain, or `unavailable` unless Operational. */
@@ -233,13 +233,13 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   /** `listener` is called after each change of state. */
-  onState(listener: (state: State) => void): void {
+  onState(listener: (state: ApplianceState) => void): void {
     this.#states.onState(listener)
   }
 
   /** `listener` is called when an era has ended; the next one may still be on its way. */
-  onEra(listener: () => void): void {
-    this.#states.onEra(listener)
+  onEpochEnd(listener: () => void): void {
+    this.#states.onEpochEnd(listener)
   }
 
   /** All or nothing: key slot, first administrator and time in one transaction. */
@@ -257,7 +257,7 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Locked when it returns. In a cluster keys are wiped when what it returns has ended: the others get the last counts first. */
   lock(): Promise<void> | void {
-    assertAdmitted()
+    assertAuthorized()
     this.#states.expect('lock')
     const { audit } = this.#store.expect()
     this.#tolerance.attempt('writing the audit log', () => audit.flush())
@@ -338,7 +338,7 @@ export class Appliance<D extends OpenDomain = Operational> {
    * nothing can be changed. `alongside` is called in the transaction that makes it a node. Throws what that fails with, and is alone then.
    */
   foundCluster(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void> {
-    assertAdmitted()
+    assertAuthorized()
     return this.#sessions.found(etcd, alongside)
   }
 
@@ -365,7 +365,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** Goes on with records that were replaced: what is remembered of the former ones is dropped, counters included. */
   async #restart(domainKey: Uint8Array | null): Promise<void> {
     const { disk } = this.#store
-    if (disk === undefined) throw unavailable() // Failed meanwhile
+    if (disk === undefined) throw wrongState() // Failed meanwhile
     const wasOpen = this.#sessions.current !== undefined
     this.#sessions.drop()
     if (domainKey !== null) return this.#opening.restored(disk, domainKey)
@@ -398,7 +398,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   /** What the cluster holds is followed no more. Keys are used as before, but where this software cannot know what it means. */
-  #noteRefusal({ message, isOutdated }: Refusal): void {
+  #noteRefusal({ message, isOutdated }: IntegrityError): void {
     this.#log.error('cluster', message)
     this.#record(500, { refused: message }, 'refusal')
     if (isOutdated) this.#states.suspend(message)
@@ -406,7 +406,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   /** What the cluster did, for which nobody has sent a request. */
-  #record(result: number, facts: Record<string, string>, kind: Kind): void {
+  #record(result: number, facts: Record<string, string>, kind: AuditLineKind): void {
     const time = formatTime(this.clock.now())
     const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result, facts }
     this.audit?.record(event, kind)?.catch((error) => this.#tolerance.note('recording what the cluster did', error))

@@ -5,12 +5,12 @@
 
 import { importRecords } from '../backup/nethsm/import-records.ts'
 import { waiting } from '../backup/nethsm/waiting.ts'
-import { assertAdmitted } from '../base/admission.ts'
-import { CofferError, describe, unavailable } from '../base/error.ts'
-import { INSIDE, type Place } from '../base/fair-queue.ts'
+import { assertAuthorized } from '../base/admission.ts'
+import { CofferError, describe, wrongState } from '../base/error.ts'
+import { INSIDE, type QueuePriority } from '../base/fair-queue.ts'
 import { wipe } from '../base/secret.ts'
 import { equalBytes } from '../crypto/seal.ts'
-import type { Tolerance } from '../device/best-effort.ts'
+import type { BestEffort } from '../device/best-effort.ts'
 import type { DeviceStore } from '../device/device-store.ts'
 import type { Disk } from '../device/disk.ts'
 import type { DomainKeySlot } from '../device/domain-key.ts'
@@ -34,12 +34,12 @@ interface OpeningOptions<D extends OpenDomain> {
   store: DeviceStore
   sessions: Sessions<D>
   slot: DomainKeySlot
-  tolerance: Tolerance
+  tolerance: BestEffort
   collections: readonly string[]
   firstAdministrator: ApplianceOptions<D>['firstAdministrator']
   onDamage: (message: string) => void
   /** Derivations of keys wait for one another. */
-  inTurn: <T>(place: Place, task: () => Promise<T>) => Promise<T>
+  inTurn: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
 }
 
 export class Opening<D extends OpenDomain> {
@@ -82,7 +82,7 @@ export class Opening<D extends OpenDomain> {
   }
 
   /** Throws `forbidden` when the passphrase is wrong. */
-  withPassphrase(passphrase: Uint8Array, place: Place): Promise<void> {
+  withPassphrase(passphrase: Uint8Array, place: QueuePriority): Promise<void> {
     const { states, slot, sessions, tolerance, inTurn } = this.#options
     return inTurn(place, async () => {
       if (states.current === 'Locked' && states.failure !== undefined) throw new CofferError('storage', states.failure)
@@ -123,7 +123,7 @@ export class Opening<D extends OpenDomain> {
       const { domainKey } = await slot.open(session.device, current)
       try {
         const slots = await slot.seal(domainKey, next)
-        if (sessions.expect() !== session) throw unavailable() // locked and unlocked meanwhile
+        if (sessions.expect() !== session) throw wrongState() // locked and unlocked meanwhile
         if (!equalBytes(domainKey, session.vault.domainKey)) {
           throw new CofferError('storage', 'The sealed domain key is not the one in use')
         }
@@ -192,7 +192,7 @@ export class Opening<D extends OpenDomain> {
 
   /** Throws `unavailable` where the request that asks is admitted no longer, or the state is not that of the trigger. */
   #expect(trigger: Trigger): Disk {
-    assertAdmitted()
+    assertAuthorized()
     this.#options.states.expect(trigger)
     return this.#options.store.expect()
   }

@@ -1,6 +1,6 @@
 /** What an appliance is made of, and what it must know of the service whose records it keeps. */
 
-import type { AttemptLimiter } from '../base/attempts.ts'
+import type { LoginLimiter } from '../base/attempts.ts'
 import type { Clock } from '../base/clock.ts'
 import type { DiskUsage } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
@@ -43,7 +43,7 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   random?: Random
   unlockCost?: ScryptCost
   /** On failed attempts, of those who log in as of those who unlock. */
-  limiter?: AttemptLimiter
+  limiter?: LoginLimiter
   /** Absent where there are no clusters. */
   cluster?: ClusterLink | undefined
   /** Absent where it is alone for ever. */

@@ -1,10 +1,10 @@
 /** What is open while Operational: the vault and the domain over it, from an unlock to the next lock. */
 
-import { actAlone } from '../base/admission.ts'
-import { CofferError, unavailable } from '../base/error.ts'
+import { runDetached } from '../base/admission.ts'
+import { CofferError, wrongState } from '../base/error.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
 import type { Following, Node } from '../cluster/node/follow.ts'
-import type { Tolerance } from '../device/best-effort.ts'
+import type { BestEffort } from '../device/best-effort.ts'
 import type { Disk } from '../device/disk.ts'
 import type { DomainServices } from '../device/domain-services.ts'
 import type { DeviceArea } from '../store/device-area.ts'
@@ -25,7 +25,7 @@ interface SessionsOptions<D> {
   openDomain: (records: Vault, services: DomainServices) => D
   services: DomainServices
   following: Following
-  tolerance: Tolerance
+  tolerance: BestEffort
   /** Called when one is over, before what it remembers is wiped. */
   onEnd: () => void
 }
@@ -59,7 +59,7 @@ export class Sessions<D extends OpenDomain> {
 
   /** Throws `unavailable` unless Operational. */
   expect(): Session<D> {
-    if (this.#current === undefined) throw unavailable()
+    if (this.#current === undefined) throw wrongState()
     return this.#current
   }
 
@@ -78,7 +78,7 @@ export class Sessions<D extends OpenDomain> {
     const { openDomain, services, following } = this.#options
     let node: Node | null = null
     try {
-      if (this.#current !== undefined) throw unavailable() // the one that was on its way has arrived just now
+      if (this.#current !== undefined) throw wrongState() // the one that was on its way has arrived just now
       node = following.open({ ...disk, vault }) // before anybody changes anything; others do in another turn
       return { ...disk, vault, domain: openDomain(vault, services), node }
     } catch (error) {
@@ -92,7 +92,7 @@ export class Sessions<D extends OpenDomain> {
     this.#coming = session
     try {
       await node.replica.usable()
-      if (this.#coming !== session) throw unavailable()
+      if (this.#coming !== session) throw wrongState()
     } catch (error) {
       if (this.#coming === session) this.#forgetComing()
       throw error
@@ -103,7 +103,7 @@ export class Sessions<D extends OpenDomain> {
 
   #enter(session: Session<D>): void {
     this.#current = session
-    void actAlone(() => session.vault.watch().then(() => session.node?.replica.repair()))
+    void runDetached(() => session.vault.watch().then(() => session.node?.replica.repair()))
   }
 
   /** What was asked for before the end is done before it. In a cluster that takes a while, in which nobody has the session any more. */
@@ -187,6 +187,6 @@ export class Sessions<D extends OpenDomain> {
   /** Ends when they are stored, or could not be. A request that locks is over by then. */
   #flush(slowly = false): Promise<void> {
     const store = () => this.#current?.domain.flush(slowly)
-    return actAlone(() => this.#options.tolerance.attemptSlowly('persisting counters', store))
+    return runDetached(() => this.#options.tolerance.attemptSlowly('persisting counters', store))
   }
 }

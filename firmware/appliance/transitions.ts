@@ -1,8 +1,8 @@
 /** The state the appliance is in, and who is notified of its changes. Contract section 2. */
 
-import { unavailable } from '../base/error.ts'
+import { wrongState } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
-import type { State } from '../base/states.ts'
+import type { ApplianceState } from '../base/states.ts'
 
 /**
  * What each trigger needs and where it leads. A start leads to any state, an algorithm that is found wrong from any state
@@ -13,15 +13,15 @@ export const TRANSITIONS = {
   provision: { from: 'Unprovisioned', to: 'Operational' },
   unlock: { from: 'Locked', to: 'Operational' },
   lock: { from: 'Operational', to: 'Locked' },
-} as const satisfies Record<string, { from: State; to: State }>
+} as const satisfies Record<string, { from: ApplianceState; to: ApplianceState }>
 export type Trigger = keyof typeof TRANSITIONS
 
 export class States {
   readonly #log: Log
-  readonly #listeners: ((state: State) => void)[] = []
+  readonly #listeners: ((state: ApplianceState) => void)[] = []
   readonly #eraListeners: (() => void)[] = []
-  #era = {}
-  #current: State = 'Failed'
+  #epoch = {}
+  #current: ApplianceState = 'Failed'
   #failure: string | undefined
   #openFailure: string | undefined
   #isSuspended = false
@@ -30,13 +30,13 @@ export class States {
     this.#log = log
   }
 
-  get current(): State {
+  get current(): ApplianceState {
     return this.#current
   }
 
   /** Another object after each change of state, and when the records were replaced by others. */
-  get era(): object {
-    return this.#era
+  get epoch(): object {
+    return this.#epoch
   }
 
   /** Why it is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
@@ -51,24 +51,24 @@ export class States {
 
   /** Throws `unavailable` unless the trigger leads from here to another state. */
   expect(trigger: Trigger): void {
-    if (this.#current !== TRANSITIONS[trigger].from) throw unavailable()
+    if (this.#current !== TRANSITIONS[trigger].from) throw wrongState()
   }
 
-  onState(listener: (state: State) => void): void {
+  onState(listener: (state: ApplianceState) => void): void {
     this.#listeners.push(listener)
   }
 
-  onEra(listener: () => void): void {
+  onEpochEnd(listener: () => void): void {
     this.#eraListeners.push(listener)
   }
 
   /** What a start finds, before anybody listens. */
-  begin(state: State, failure?: string): void {
+  begin(state: ApplianceState, failure?: string): void {
     this.#current = state
     this.#failure = failure
   }
 
-  enter(state: State): void {
+  enter(state: ApplianceState): void {
     if (state === 'Operational') this.#openFailure = undefined
     if (state !== 'Failed') {
       this.#failure = undefined
@@ -76,7 +76,7 @@ export class States {
     }
     if (this.#current === state) return
     this.#current = state
-    this.endEra()
+    this.endEpoch()
     this.#log.info('general', `state ${state}`)
     this.#notify()
   }
@@ -115,8 +115,8 @@ export class States {
     for (const listener of this.#listeners) listener(this.#current)
   }
 
-  endEra(): void {
-    this.#era = {}
+  endEpoch(): void {
+    this.#epoch = {}
     for (const listener of this.#eraListeners) listener()
   }
 }

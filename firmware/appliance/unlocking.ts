@@ -4,10 +4,10 @@
  */
 
 import type { AuditLog } from '../audit/audit-log.ts'
-import { type AttemptLimiter, UNLOCK_USER } from '../base/attempts.ts'
+import { type LoginLimiter, UNLOCK_USER } from '../base/attempts.ts'
 import { type Clock, formatTime } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
-import type { Place } from '../base/fair-queue.ts'
+import type { QueuePriority } from '../base/fair-queue.ts'
 
 export interface UnlockOrigin {
   /** IP address of the client, or what stands for it at the console. */
@@ -21,12 +21,12 @@ export interface UnlockOrigin {
 export const CONSOLE: UnlockOrigin = { address: 'console', isConsole: true }
 
 interface UnlockingOptions {
-  limiter: AttemptLimiter
+  limiter: LoginLimiter
   clock: Clock
   /** Of the store as it is by then. */
   audit: () => AuditLog | undefined
   /** Throws `forbidden` when the passphrase is wrong. */
-  open: (passphrase: Uint8Array, place: Place) => Promise<void>
+  open: (passphrase: Uint8Array, place: QueuePriority) => Promise<void>
 }
 
 /** Throws `forbidden` when the passphrase is wrong, `tooManyAttempts`, and what `open` throws. */

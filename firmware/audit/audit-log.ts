@@ -7,7 +7,7 @@
  * the process. A change takes the lines before it along, and its promise waits for the disk.
  */
 
-import { CofferError, unavailable } from '../base/error.ts'
+import { CofferError, wrongState } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
@@ -15,7 +15,7 @@ import { deriveSealKey } from '../crypto/seal.ts'
 import type { StoreFile } from '../store/store.ts'
 import { openBlocks } from './blocks.ts'
 import { createBudgets } from './budget.ts'
-import { type AuditEvent, type AuditHead, headKey, type Kind, lineText, signHead } from './chain.ts'
+import { type AuditEvent, type AuditHead, type AuditLineKind, headKey, lineText, signHead } from './chain.ts'
 import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
 import { restoreState } from './recovery.ts'
 import { headOf } from './state.ts'
@@ -31,7 +31,7 @@ export interface AuditLog {
    * Only of a change there is something to wait for: the promise throws `storage` when the disk does not take it; it is
    * then still written as soon as it can be. Refusals of one user beyond a budget are counted only; null is nobody.
    */
-  record(event: AuditEvent, kind: Kind, user?: string | null): Promise<void> | undefined
+  record(event: AuditEvent, kind: AuditLineKind, user?: string | null): Promise<void> | undefined
   /**
    * Throws when a use of a key could not be recorded, so that it must not happen: `storage` when too many lines wait for
    * the disk, `busy` when it would overwrite one that must be exported first.
@@ -76,7 +76,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   let open = true
 
   const expectOpen = (): void => {
-    if (!open) throw unavailable()
+    if (!open) throw wrongState()
   }
 
   const head = (): AuditHead => {
@@ -141,7 +141,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 /** Lines as they are asked for, within the budgets of those who cause them; what is left out is counted. */
 function createRecorder(writer: Writer, budgets: ReturnType<typeof createBudgets>) {
   let skipped = 0
-  return (event: AuditEvent, kind: Kind, user: string | null): Promise<void> | undefined => {
+  return (event: AuditEvent, kind: AuditLineKind, user: string | null): Promise<void> | undefined => {
     const { isFull } = writer
     // Of what began while there was room, what was done is kept, what was refused is not.
     if (kind === 'refusal' ? isFull || !budgets.take(user) : isFull && event.result >= 400) {

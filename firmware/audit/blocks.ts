@@ -12,15 +12,15 @@ import type { Random } from '../crypto/random.ts'
 import { deriveSealKey } from '../crypto/seal.ts'
 import { type LogRow, openSealedLog } from '../store/sealed-log.ts'
 import type { StoreFile } from '../store/store.ts'
-import { type AuditLine, HASH_BYTES, KINDS, type Kind, showLine } from './chain.ts'
+import { type AuditLine, type AuditLineKind, HASH_BYTES, KINDS, showLine } from './chain.ts'
 import type { LogState, OldState } from './state.ts'
 
 /** Lines in a row, and numbers from its first to its last: opening one takes a few milliseconds at most. */
 export const BLOCK_LINES_MAX = 256
 
 /** A row to be written. */
-export interface Block {
-  kind: Kind
+export interface AuditBlock {
+  kind: AuditLineKind
   /** Number of the first line, and its number within the ring. */
   first: number
   number: number
@@ -31,7 +31,7 @@ export interface Block {
 }
 
 /** A row that was read. */
-export interface Row {
+export interface AuditRow {
   /** Number of the first line, and its number within the ring. */
   first: number
   number: number
@@ -40,7 +40,7 @@ export interface Row {
 }
 
 /** Where a row lies: the number of its first line, and that within its ring. */
-export type Place = Pick<Row, 'first' | 'number'>
+type RowPosition = Pick<AuditRow, 'first' | 'number'>
 
 export interface Blocks {
   /** Null when there is none, `damaged` when it cannot be opened. */
@@ -48,27 +48,27 @@ export interface Blocks {
   /** Call within a transaction. */
   putState(state: LogState): void
   /** Call within a transaction. */
-  append(block: Block): void
+  append(block: AuditBlock): void
   /** The last row of a ring that begins at this line or before. */
-  before(kind: Kind, sequence: number): Row | null
+  before(kind: AuditLineKind, sequence: number): AuditRow | null
   /** The first row of a ring that begins at this line or after. */
-  after(kind: Kind, sequence: number): Row | null
+  after(kind: AuditLineKind, sequence: number): AuditRow | null
   /** The row of a ring that holds its line of this number within the ring, if none is missing. */
-  holding(kind: Kind, number: number): Row | null
+  holding(kind: AuditLineKind, number: number): AuditRow | null
   /**
    * Removes rows of a ring that hold no line from this number within the ring on, some at a time. `oldest` is the row
    * that is left, null when nothing was removed. Call within a transaction.
    */
-  cut(kind: Kind, number: number): { oldest: Place | null; isDone: boolean }
+  cut(kind: AuditLineKind, number: number): { oldest: RowPosition | null; isDone: boolean }
   /** Wipes the key. */
   close(): void
 }
 
 export function openBlocks(store: StoreFile, deviceKey: Uint8Array, random: Random): Blocks {
   const log = openSealedLog(store, 'audit', deriveSealKey(deviceKey, 'coffer audit records'), random)
-  const ringOf = (kind: Kind): number => KINDS.indexOf(kind)
+  const ringOf = (kind: AuditLineKind): number => KINDS.indexOf(kind)
 
-  const readRow = (row: LogRow | null): Row | null => {
+  const readRow = (row: LogRow | null): AuditRow | null => {
     if (row === null) return null
     const { slot: first, number, value, isOld } = row
     return { first, number, lines: value && (isOld ? oldLinesOf(value) : linesOf(value)) }

@@ -14,7 +14,7 @@ import nacl from 'tweetnacl'
 
 /** Changes that were made, what was refused or had no effect, and uses of keys. */
 export const KINDS = ['change', 'refusal', 'use'] as const
-export type Kind = (typeof KINDS)[number]
+export type AuditLineKind = (typeof KINDS)[number]
 
 /** What happened. Members in this order, and printable ASCII in all of them, make one JSON text for one event. */
 export interface AuditEvent {
@@ -42,7 +42,7 @@ export interface AuditEvent {
 export interface AuditLine extends AuditEvent {
   sequence: number
   /** This and `previousOfKind` are absent in lines from before there were kinds, which count as changes. */
-  kind?: Kind
+  kind?: AuditLineKind
   /** Hash of the line before. */
   previous: string
   /** Hash of the line of the same kind before. */
@@ -68,7 +68,7 @@ export interface AuditHead {
   hash: string
   time: string
   /** Absent in heads from before there were kinds: nothing is missing behind `first` then. */
-  rings?: Readonly<Record<Kind, RingHead>>
+  rings?: Readonly<Record<AuditLineKind, RingHead>>
   key: string
   signature: string
 }
@@ -79,7 +79,7 @@ export const HASH_BYTES = 32
 export const ORIGIN = '00'.repeat(HASH_BYTES)
 
 /** The number comes first, then the kind; the hashes are no part of it. */
-export const lineText = (sequence: number, kind: Kind, event: AuditEvent): string =>
+export const lineText = (sequence: number, kind: AuditLineKind, event: AuditEvent): string =>
   JSON.stringify({ sequence, kind, ...event })
 
 /** Of the hash before it, that of its kind before it (`''` in lines that have no kind), and its text; hashes in hex. */
@@ -97,7 +97,7 @@ const scratch = Buffer.alloc(4096) // every use of a key makes a line: new memor
 
 /** The line that a stored text and the hashes before it make. */
 export function showLine(text: string, previous: string, previousOfKind: string): AuditLine {
-  const line = JSON.parse(text) as AuditEvent & { sequence: number; kind?: Kind }
+  const line = JSON.parse(text) as AuditEvent & { sequence: number; kind?: AuditLineKind }
   if (line.kind === undefined) return { ...line, previous, hash: hashLine(previous, '', text) }
   return { ...line, previous, previousOfKind, hash: hashLine(previous, previousOfKind, text) }
 }

@@ -1,19 +1,19 @@
 /** Lines of the audit log that wait to be written, and who waits for that. */
 
-import type { Kind } from './chain.ts'
-import type { Waiting } from './state.ts'
+import type { AuditLineKind } from './chain.ts'
+import type { WaitingLine } from './state.ts'
 
 /** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
 const LINES_MAX = 10_000
 
 interface Pending {
-  readonly lines: readonly Waiting[]
+  readonly lines: readonly WaitingLine[]
   /** Uses of keys among them. */
   readonly uses: number
   readonly isFull: boolean
   /** Whether somebody waits for the disk. */
   readonly isAwaited: boolean
-  add(kind: Kind, text: string): void
+  add(kind: AuditLineKind, text: string): void
   /** Resolves when everything that waits now is on the disk; throws what kept it from there. */
   settled(): Promise<void>
   /** All of it is written. */
@@ -23,7 +23,7 @@ interface Pending {
 }
 
 export function createPending(): Pending {
-  let lines: Waiting[] = []
+  let lines: WaitingLine[] = []
   let uses = 0
   let waiters: PromiseWithResolvers<void>[] = []
 

@@ -3,8 +3,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../base/error.ts'
-import { BLOCK_LINES_MAX, type Blocks, type Row } from './blocks.ts'
-import { type AuditHead, type AuditLine, KINDS, type Kind } from './chain.ts'
+import { type AuditRow, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
+import { type AuditHead, type AuditLine, type AuditLineKind, KINDS } from './chain.ts'
 import { firstNumberShown, headOf, type LogState } from './state.ts'
 
 export interface AuditQuery {
@@ -60,7 +60,7 @@ export async function readPage(view: View, query: AuditQuery): Promise<Omit<Audi
 }
 
 /** The lines of a ring below `before` and from `first` on, newest first; none when `first` is 0. */
-function readBack({ blocks, report }: View, kind: Kind, before: number, first: number) {
+function readBack({ blocks, report }: View, kind: AuditLineKind, before: number, first: number) {
   let lines: AuditLine[] = [] // oldest first
   let below = first === 0 ? 0 : before
   return {
@@ -107,7 +107,7 @@ export async function* exportLog(view: View, ending: AuditHead): AsyncGenerator<
 }
 
 /** The lines of a ring that an export begins with, oldest first. */
-function readOn({ blocks, report, state }: View, kind: Kind, { sequence: last, rings }: AuditHead) {
+function readOn({ blocks, report, state }: View, kind: AuditLineKind, { sequence: last, rings }: AuditHead) {
   const { first } = rings![kind]
   let lines: AuditLine[] = [] // newest first
   let from = first === 0 ? Number.POSITIVE_INFINITY : first
@@ -135,7 +135,7 @@ const numberOf = (line: AuditLine | undefined): number => line?.sequence ?? Numb
 const textOf = (values: readonly object[]): Uint8Array =>
   utf8ToBytes(values.map((value) => `${JSON.stringify(value)}\n`).join(''))
 
-function readable({ first, lines }: Row, report: View['report']): AuditLine[] {
+function readable({ first, lines }: AuditRow, report: View['report']): AuditLine[] {
   if (lines === null) report(`up to ${BLOCK_LINES_MAX} lines of the audit log, from number ${first} on, are damaged`)
   return lines ?? []
 }

@@ -1,6 +1,6 @@
 /** Where the audit log goes on after a start, also when somebody has been at it. */
 
-import { BLOCK_LINES_MAX, type Blocks, type Row } from './blocks.ts'
+import { type AuditRow, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
 import { KINDS, ORIGIN } from './chain.ts'
 import { copyState, emptyState, type LogState, type Ring, upgradeState } from './state.ts'
 
@@ -41,7 +41,7 @@ function readState(blocks: Blocks): LogState | null | 'damaged' {
 }
 
 /** The ring with this as its last row, unless it is known to reach further. */
-function ringBehind(row: Row, ring: Ring): Ring {
+function ringBehind(row: AuditRow, ring: Ring): Ring {
   const end = endOf(row) ?? {
     sequence: row.first + BLOCK_LINES_MAX - 1,
     hash: ORIGIN,
@@ -51,10 +51,10 @@ function ringBehind(row: Row, ring: Ring): Ring {
   return ring.count === 0 ? { ...ring, ...end, first: row.first, firstNumber: row.number } : { ...ring, ...end }
 }
 
-const leastEnd = (row: Row): number => endOf(row)?.sequence ?? row.first
+const leastEnd = (row: AuditRow): number => endOf(row)?.sequence ?? row.first
 
 /** The last line of a row; null when it cannot be opened. */
-function endOf({ lines, number }: Row): { sequence: number; hash: string; count: number } | null {
+function endOf({ lines, number }: AuditRow): { sequence: number; hash: string; count: number } | null {
   const line = lines?.at(-1)
   return line === undefined ? null : { sequence: line.sequence, hash: line.hash, count: number + lines!.length - 1 }
 }

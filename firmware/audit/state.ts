@@ -1,7 +1,7 @@
 /** What is known of the audit log as a whole: its end, and a ring for each kind of line. */
 
-import { BLOCK_LINES_MAX, type Block, type Blocks } from './blocks.ts'
-import { type AuditHead, hashLine, KINDS, type Kind, ORIGIN } from './chain.ts'
+import { type AuditBlock, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
+import { type AuditHead, type AuditLineKind, hashLine, KINDS, ORIGIN } from './chain.ts'
 
 export interface Ring {
   /** How many lines there have been. */
@@ -20,7 +20,7 @@ export interface LogState {
   /** Number and hash (hex) of the newest line. */
   sequence: number
   hash: string
-  rings: Record<Kind, Ring>
+  rings: Record<AuditLineKind, Ring>
   /** Whether uses are refused where they would overwrite lines that were not exported. */
   refuseUses: boolean
   /** Number within its ring of the newest use that was exported. */
@@ -36,8 +36,8 @@ export interface OldState {
 }
 
 /** A line that waits to be written: its text has its number and its kind. */
-export interface Waiting {
-  kind: Kind
+export interface WaitingLine {
+  kind: AuditLineKind
   text: string
 }
 
@@ -74,9 +74,9 @@ export function copyState(state: LogState): LogState {
 }
 
 /** Adds lines to the state and in rows to the blocks. Call within a transaction. */
-export function append(state: LogState, waiting: readonly Waiting[], blocks: Blocks): void {
+export function append(state: LogState, waiting: readonly WaitingLine[], blocks: Blocks): void {
   for (let at = 0; at < waiting.length; at += BLOCK_LINES_MAX) {
-    const rows: Partial<Record<Kind, Block & { last: number }>> = {}
+    const rows: Partial<Record<AuditLineKind, AuditBlock & { last: number }>> = {}
     for (const { kind, text } of waiting.slice(at, at + BLOCK_LINES_MAX)) {
       const ring = state.rings[kind]
       const first = state.sequence + 1
@@ -96,19 +96,19 @@ export function append(state: LogState, waiting: readonly Waiting[], blocks: Blo
 }
 
 /** Within its ring, of the newest line that may go where this many are to be kept. */
-export function newestBeyond(state: LogState, kind: Kind, lines = state.rings[kind].lines): number {
+export function newestBeyond(state: LogState, kind: AuditLineKind, lines = state.rings[kind].lines): number {
   const beyond = state.rings[kind].count - lines
   return kind === 'use' && state.refuseUses ? Math.min(beyond, state.exportedUses) : beyond
 }
 
 /** Within its ring, of the oldest line that is shown: rows are removed whole. */
-export const firstNumberShown = (state: LogState, kind: Kind): number =>
+export const firstNumberShown = (state: LogState, kind: AuditLineKind): number =>
   Math.max(state.rings[kind].firstNumber, newestBeyond(state, kind) + 1)
 
 /** Numbers of the oldest lines that are shown, 0 where there is none. */
 export function headOf(state: LogState, blocks: Blocks): Omit<AuditHead, 'time' | 'key' | 'signature'> {
   const { sequence, hash, rings } = state
-  const ringHead = (kind: Kind) => {
+  const ringHead = (kind: AuditLineKind) => {
     const { sequence, hash } = rings[kind]
     return { first: firstShown(state, kind, blocks), sequence, hash }
   }
@@ -118,7 +118,7 @@ export function headOf(state: LogState, blocks: Blocks): Omit<AuditHead, 'time' 
 }
 
 /** Where the row that holds it is damaged or missing, it is said to begin where that row should: readers see the gap. */
-function firstShown(state: LogState, kind: Kind, blocks: Blocks): number {
+function firstShown(state: LogState, kind: AuditLineKind, blocks: Blocks): number {
   const ring = state.rings[kind]
   const number = firstNumberShown(state, kind)
   if (number === ring.firstNumber) return ring.first

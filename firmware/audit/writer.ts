@@ -6,7 +6,7 @@
 import { CofferError } from '../base/error.ts'
 import type { StoreFile } from '../store/store.ts'
 import type { Blocks } from './blocks.ts'
-import { KINDS, type Kind } from './chain.ts'
+import { type AuditLineKind, KINDS } from './chain.ts'
 import { createFlushTimer } from './flush-timer.ts'
 import { createPending } from './pending.ts'
 import { append, copyState, type LogState, newestBeyond } from './state.ts'
@@ -15,7 +15,7 @@ const GROUP_LINES_MAX = 128 // then it is written at once: no request waits behi
 
 export interface AuditSettings {
   /** How many lines of each kind are kept. */
-  lines: Readonly<Record<Kind, number>>
+  lines: Readonly<Record<AuditLineKind, number>>
   /** Whether uses of keys are refused rather than overwrite lines that were not exported. */
   refuseUses: boolean
 }
@@ -34,7 +34,7 @@ export interface Writer {
   readonly state: LogState
   readonly isFull: boolean
   /** `textOf` makes the line's text from its number. A change has a promise of being on the disk. */
-  add(kind: Kind, textOf: (sequence: number) => string): Promise<void> | undefined
+  add(kind: AuditLineKind, textOf: (sequence: number) => string): Promise<void> | undefined
   /** Throws when no use of a key could be recorded: see `AuditLog`. */
   expectRoom(): void
   /** Writes what waits. Throws `storage`, then it waits on. */

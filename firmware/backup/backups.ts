@@ -1,6 +1,6 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
-import { CofferError, unavailable } from '../base/error.ts'
+import { CofferError, wrongState } from '../base/error.ts'
 import { passOn } from '../base/iteration.ts'
 import { wipe } from '../base/secret.ts'
 import { readText } from '../configuration/device-records.ts'
@@ -15,7 +15,7 @@ import { type Restoration, replaceRecords } from './replacement.ts'
 import { EMPTY_REPORT, parseReport, type RestoreReport } from './restore-report.ts'
 import type { BackupServices, OpenStore } from './services.ts'
 import { removeSpool, type Spool } from './spool.ts'
-import { createUploads, type Uploads } from './uploads.ts'
+import { createUploads, type RestoreUploads } from './uploads.ts'
 import { writeBackup } from './writer.ts'
 
 /** A NetHSM's, which its tools read, or our own, which holds everything. Contract section 8.2. */
@@ -26,7 +26,7 @@ export class Backups {
   /** Null where there is no place for one. */
   chat: ChatBackups | null = null
   readonly #services: BackupServices
-  readonly #uploads: Uploads
+  readonly #uploads: RestoreUploads
   /** Of the latest backup that needs the domain key; also after its end. */
   #abort: () => void = () => {}
 
@@ -145,7 +145,7 @@ export class Backups {
   /** Throws `unavailable` unless Operational, and when that is another session than `expected`. */
   #open(expected?: OpenSession): OpenStore & { session: OpenSession } {
     const { session, ...disk } = this.#services.openStore()
-    if (session === null || (expected !== undefined && session !== expected)) throw unavailable()
+    if (session === null || (expected !== undefined && session !== expected)) throw wrongState()
     return { ...disk, session }
   }
 }

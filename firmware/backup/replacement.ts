@@ -1,7 +1,7 @@
 /** The records of an appliance are replaced by those of a backup, all or nothing. Contract sections 2 and 8. */
 
-import { actAlone, assertAdmitted } from '../base/admission.ts'
-import { CofferError, unavailable } from '../base/error.ts'
+import { assertAuthorized, runDetached } from '../base/admission.ts'
+import { CofferError, wrongState } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
 import type { Vault } from '../store/vault.ts'
 import { readBackupKey } from './backup-key.ts'
@@ -36,7 +36,7 @@ export async function replaceRecords(
     return
   }
   const current = session === null ? null : readBackupKey(session.vault)
-  const claim = store.claim()
+  const claim = store.lockStore()
   try {
     const backup = await verifyBackup(source, {
       passphrase,
@@ -48,7 +48,7 @@ export async function replaceRecords(
     let isReplaced = false
     try {
       const received = backup.chatPieces === null ? null : await chat?.receive(backup.chatPieces())
-      if (services.openStore().session !== session) throw unavailable() // locked meanwhile
+      if (services.openStore().session !== session) throw wrongState() // locked meanwhile
       const stays = session !== null && backup.fits(device)
       claim.transaction((rows) => {
         backup.replace(rows, device, session === null ? 'full' : 'partial')
@@ -59,7 +59,7 @@ export async function replaceRecords(
       isReplaced = true
       if (systemTimeMs !== null) clock.set(timeNow(systemTimeMs, requestedAtMs))
       claim.release()
-      await actAlone(() => services.restart(stays ? session.vault.domainKey.slice() : null))
+      await runDetached(() => services.restart(stays ? session.vault.domainKey.slice() : null))
       store.checkpoint() // nothing of what was replaced stays behind
     } finally {
       chat?.settled(isReplaced)
@@ -90,7 +90,7 @@ async function replaceOnAll(
       if (backup.rows === null)
         throw new CofferError('unavailable', 'In a cluster backups can be restored that were made with format=coffer')
       if (backup.chatPieces !== null) warn('the chat of the backup was left out: it is no matter of the cluster')
-      assertAdmitted()
+      assertAuthorized()
       await replica.replaceAll(backup.rows())
     } finally {
       backup.close()

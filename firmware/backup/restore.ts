@@ -20,10 +20,10 @@ import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { removeWaiting } from './nethsm/waiting.ts'
 import { type OpenBackup, openBackup, readSalt, recognise, type Source } from './reader.ts'
 import { putReport } from './restore-report.ts'
-import { type Access, inSlices, keyFor, type VerifiedBackup } from './verification.ts'
+import { type BackupCredentials, inSlices, keyFor, type VerifiedBackup } from './verification.ts'
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
-export async function verifyBackup(open: () => Source, access: Access): Promise<VerifiedBackup> {
+export async function verifyBackup(open: () => Source, access: BackupCredentials): Promise<VerifiedBackup> {
   if (recognise(open()) === 'nethsm') return verifyForeign(open, access)
   const backupKey = await keyFor(readSalt(open()), access)
   const reopen = () => {

@@ -12,7 +12,7 @@ const UPLOADS_MAX = 8
 /** Share of the room on the disk: the restored records need as much again. */
 const DISK_SHARE = 1 / 2
 
-export interface Uploads {
+export interface RestoreUploads {
   /** A place for an upload. The caller closes it. `refuse` is called when another one is to have it. */
   receive(refuse: (error: CofferError) => void): Spool
 }
@@ -23,7 +23,7 @@ interface Running {
   refuse: (error: CofferError) => void
 }
 
-export function createUploads(dataDirectory: string, space: DiskSpace): Uploads {
+export function createUploads(dataDirectory: string, space: DiskSpace): RestoreUploads {
   const running = new Set<Running>()
 
   function makeRoom(bytes: number): void {

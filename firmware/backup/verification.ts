@@ -27,7 +27,7 @@ export interface VerifiedBackup {
   close(): void
 }
 
-export interface Access extends Derivation {
+export interface BackupCredentials extends Derivation {
   /** Null where the current backup key shall do. */
   passphrase: Uint8Array | null
   current: BackupKey | null
@@ -46,7 +46,10 @@ export async function inSlices<T>(items: Iterable<T>, check: (item: T) => void):
   }
 }
 
-export async function keyFor(salt: Uint8Array, { passphrase, current, pool, cost }: Access): Promise<Uint8Array> {
+export async function keyFor(
+  salt: Uint8Array,
+  { passphrase, current, pool, cost }: BackupCredentials,
+): Promise<Uint8Array> {
   if (passphrase !== null) return pool.scrypt(passphrase, salt, cost)
   if (current !== null && equalBytes(current.salt, salt)) return current.key.slice()
   throw new CofferError('invalid', 'backupPassphrase is required: that of the backup is not the current one')

@@ -20,7 +20,7 @@ import {
   sealTrailer,
 } from './container.ts'
 
-export interface BackupOptions {
+interface BackupOptions {
   store: StoreFile
   device: DeviceArea
   header: Header

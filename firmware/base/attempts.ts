@@ -1,7 +1,7 @@
 /** The limit on failed attempts: one per second for the prefix of a client's address and a name. Contract section 7.1. */
 
 import { CofferError } from './error.ts'
-import type { Place } from './fair-queue.ts'
+import type { QueuePriority } from './fair-queue.ts'
 
 /** A failure blocks its pair for this long. */
 const WINDOW_MS = 1000
@@ -17,9 +17,9 @@ const WAITING_TO_UNLOCK_MAX = 1 // nobody has reason to send two
 export const UNLOCK_USER = '_unlock'
 
 /** `place` is the one that the attempt has wherever it must wait. */
-type Verify<T> = (place: Place) => T | null | Promise<T | null>
+type Verify<T> = (place: QueuePriority) => T | null | Promise<T | null>
 
-export interface AttemptLimiter {
+export interface LoginLimiter {
   /** Throws `tooManyAttempts` while a failure of this pair is younger than a second. */
   check(address: string, user: string): void
   /** Records a failure. */
@@ -39,7 +39,7 @@ export interface AttemptLimiter {
 }
 
 /** `nowMs` must never jump: a monotonic clock, not the appliance's. */
-export function createAttemptLimiter(nowMs: () => number = () => performance.now()): AttemptLimiter {
+export function createLoginLimiter(nowMs: () => number = () => performance.now()): LoginLimiter {
   const failures = new Map<string, number>() // in order of time, oldest first
   const successes = new Set<string>() // oldest first
   const queues = new Map<string, { last: Promise<unknown>; length: number }>()
@@ -91,7 +91,7 @@ export function createAttemptLimiter(nowMs: () => number = () => performance.now
       else succeed(address, user)
       return result
     }
-    const place: Place = { rank: isKnown ? 'known' : 'unknown', prefix: prefixOf(address) }
+    const place: QueuePriority = { rank: isKnown ? 'known' : 'unknown', prefix: prefixOf(address) }
     let queue = queues.get(key)
     let turn: Promise<T | null>
     if (queue === undefined) {

@@ -30,7 +30,7 @@ export class CofferError extends Error {
 }
 
 /** Not in this state, or not any more. Clients look for this text: contract section 10.2 row 12. */
-export const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')
+export const wrongState = (): CofferError => new CofferError('unavailable', 'Service not available')
 
 /** Messages of unexpected errors may quote what was being worked on; those of the disk and our own do not. */
 export function describe(error: unknown): string {

@@ -1,34 +1,34 @@
 /** Tasks that run one at a time, and whose turn is next where unauthenticated clients wait beside the owner. Contract section 7.1. */
 
-import { ofThisRequest } from './admission.ts'
+import { bindToRequest } from './admission.ts'
 import { CofferError } from './error.ts'
 
 /** In the order of their turns: the console, whoever was right before, and everybody else. */
 const RANKS = ['console', 'known', 'unknown'] as const
 
 /** Who waits. */
-export interface Place {
+export interface QueuePriority {
   rank: (typeof RANKS)[number]
   /** Those of one prefix (see attempts.ts) share its turns. */
   prefix: string
 }
 
 /** Nothing is known of him, not even where he is. */
-export const ANYBODY: Place = { rank: 'unknown', prefix: '' }
+export const ANYBODY: QueuePriority = { rank: 'unknown', prefix: '' }
 
 /** For what only those may ask for who have been let in already. */
-export const INSIDE: Place = { rank: 'known', prefix: 'inside' }
+export const INSIDE: QueuePriority = { rank: 'known', prefix: 'inside' }
 
 export interface FairQueue {
   /**
    * Settles as the task does. Among those of one rank, the prefix that had no turn for the longest time has the next. When
    * too many wait, the last in line is refused, `busy`: of the prefix from which most wait.
    */
-  run<T>(place: Place, task: () => Promise<T>): Promise<T>
+  run<T>(place: QueuePriority, task: () => Promise<T>): Promise<T>
 }
 
 interface Waiting {
-  place: Place
+  place: QueuePriority
   begin: () => Promise<unknown>
   refuse: (error: CofferError) => void
 }
@@ -75,7 +75,7 @@ export function createFairQueue(waitingMax: number): FairQueue {
   }
 
   return {
-    run: <T>(place: Place, task: () => Promise<T>): Promise<T> => {
+    run: <T>(place: QueuePriority, task: () => Promise<T>): Promise<T> => {
       const { promise, resolve, reject } = Promise.withResolvers<T>()
       const begin = async () => {
         try {
@@ -84,7 +84,7 @@ export function createFairQueue(waitingMax: number): FairQueue {
           reject(error)
         }
       }
-      waiting.push({ place, begin: ofThisRequest(begin), refuse: reject })
+      waiting.push({ place, begin: bindToRequest(begin), refuse: reject })
       if (!isRunning) void next()
       else if (waiting.length > waitingMax) {
         const last = line().at(-1)!

@@ -7,7 +7,7 @@ export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
 type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general' | 'cluster' | 'chat'
 
-export interface Entry {
+export interface LogEntry {
   level: LogLevel
   source: LogSource
   /** Starts with `[n] `, n counting from 1 after start. */
@@ -34,7 +34,7 @@ const PLAIN = /^[ -~]*$/ // what nearly all is
 const escapeUnprintable = (text: string): string =>
   PLAIN.test(text) ? text : text.replace(UNPRINTABLE, (c) => `\\u${c.codePointAt(0)!.toString(16).padStart(4, '0')}`)
 
-export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
+export function createLog(level: LogLevel, write: (entry: LogEntry) => void): Log {
   const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }
   let current = level
   let sequence = 0
@@ -100,7 +100,7 @@ const GATHER_MAX = 32_768 // characters: what the way to the boot manager holds 
  * One line per entry on standard output, which the boot manager passes on to the console. Lines that come close together
  * go out in one write, errors at once: the process may be about to end.
  */
-export function writeToConsole({ level, source, message }: Entry): void {
+export function writeToConsole({ level, source, message }: LogEntry): void {
   timer ??= setTimeout(flushConsole, GATHER_MS)
   lines += `${level.padEnd(7)} ${source}: ${message}\n`
   if (level === 'error' || lines.length >= GATHER_MAX) flushConsole()

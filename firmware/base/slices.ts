@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 const SLICE_MS = 5
 
 /** Ends when the work has ended; or early, once it is not wanted any more, with false. */
-export async function inSlices(steps: Iterable<unknown>, isWanted: () => boolean = () => true): Promise<boolean> {
+export async function runInSlices(steps: Iterable<unknown>, isWanted: () => boolean = () => true): Promise<boolean> {
   let endMs = performance.now() + SLICE_MS
   for (const _ of steps) {
     if (performance.now() < endMs) continue

@@ -1,4 +1,4 @@
 /** The states of the appliance. Contract section 2. */
 
 export const STATES = ['Unprovisioned', 'Locked', 'Operational', 'Failed'] as const
-export type State = (typeof STATES)[number]
+export type ApplianceState = (typeof STATES)[number]

@@ -8,13 +8,13 @@ export const threadMs = (): number => {
   return (user + system) / 1000
 }
 
-interface StepSize {
+interface BatchSize {
   readonly value: number
   /** A step of this size took so long. It grows by half at most, and shrinks as far as it has to. */
   took(spentMs: number): void
 }
 
-export function createStepSize({ start, max, targetMs }: { start: number; max: number; targetMs: number }): StepSize {
+export function createBatchSize({ start, max, targetMs }: { start: number; max: number; targetMs: number }): BatchSize {
   let value = start
   return {
     get value() {

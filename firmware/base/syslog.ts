@@ -2,7 +2,7 @@
 
 import { createSocket, type Socket, type SocketOptions } from 'node:dgram'
 import { isIPv6 } from 'node:net'
-import { type Entry, SEVERITY } from './log.ts'
+import { type LogEntry, SEVERITY } from './log.ts'
 
 interface SyslogTarget {
   /** IPv4 or IPv6. */
@@ -11,7 +11,7 @@ interface SyslogTarget {
 }
 
 export interface Syslog {
-  send(entry: Entry): void
+  send(entry: LogEntry): void
   /** Null: nothing is sent. Until the first call entries are held back, as far as there is room. */
   setTarget(target: SyslogTarget | null): void
   /** Resolves when what was sent has left, or could not. */
@@ -30,11 +30,11 @@ const CLOSE_CHECK_MS = 5
 
 /** No failure of the network is reported anywhere: it would be one more thing to send. */
 export function createSyslog(now: () => number): Syslog {
-  let held: Entry[] | null = []
+  let held: LogEntry[] | null = []
   let target: SyslogTarget | null = null
   let socket: Socket | null = null
 
-  const transmit = (entry: Entry) => {
+  const transmit = (entry: LogEntry) => {
     if (socket === null || target === null || socket.getSendQueueSize() > WAITING_BYTES_MAX) return
     socket.send(formatPacket(entry, now()), target.port, target.address, () => {})
   }
@@ -62,7 +62,7 @@ export function createSyslog(now: () => number): Syslog {
 }
 
 /** Bytes 0x20 to 0x7e and UTF-8 beyond; unprintable characters were escaped when the entry was made. */
-export function formatPacket({ level, source, message }: Entry, timeMs: number): Buffer {
+export function formatPacket({ level, source, message }: LogEntry, timeMs: number): Buffer {
   const priority = FACILITY * 8 + SEVERITY[level]
   return Buffer.from(`<${priority}>${formatTimestamp(timeMs)} ${HOSTNAME} ${source}: ${shorten(message)}`)
 }

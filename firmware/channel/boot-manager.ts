@@ -1,6 +1,6 @@
 /** What the firmware asks of the boot manager. */
 
-import { assertAdmitted } from '../base/admission.ts'
+import { assertAuthorized } from '../base/admission.ts'
 import { CofferError } from '../base/error.ts'
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from './protocol.ts'
 
@@ -21,7 +21,7 @@ export function createBootManager(send: (message: ToBoot) => void): BootManager 
   const requesting: ((problem: string | null) => void)[] = []
   return {
     request: async (action) => {
-      assertAdmitted()
+      assertAuthorized()
       const { promise, resolve } = Promise.withResolvers<string | null>()
       requesting.push(resolve)
       send({ type: 'request', action })
@@ -29,7 +29,7 @@ export function createBootManager(send: (message: ToBoot) => void): BootManager 
       if (problem !== null) throw new CofferError('storage', problem)
     },
     slot: async (step) => {
-      if (step.do === 'finish' || step.do === 'activate') assertAdmitted() // what clears up must not be stopped
+      if (step.do === 'finish' || step.do === 'activate') assertAuthorized() // what clears up must not be stopped
       const { promise, resolve } = Promise.withResolvers<SlotAnswer>()
       waiting.push(resolve)
       send({ type: 'slot', step })

@@ -25,7 +25,7 @@ interface Events<In> {
   end: []
 }
 
-export interface Channel<In, Out extends object> extends EventEmitter<Events<In>> {
+export interface FramedChannel<In, Out extends object> extends EventEmitter<Events<In>> {
   /** Without effect when the other side is gone. `sent` is called when the message is on its way, or never will be. */
   send(message: Out, sent?: () => void): void
 }
@@ -34,7 +34,7 @@ export interface Channel<In, Out extends object> extends EventEmitter<Events<In>
 export function openChannel<In, Out extends object>(
   stream: Duplex,
   read: (value: unknown) => In | null,
-): Channel<In, Out> {
+): FramedChannel<In, Out> {
   const events = new EventEmitter<Events<In>>()
   const reader = createFrameReader()
   let open = true

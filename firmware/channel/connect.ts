@@ -1,11 +1,11 @@
 /** The firmware's end of the channel. */
 
 import { Socket } from 'node:net'
-import { CHANNEL_DESCRIPTOR, type Channel, openChannel } from './channel.ts'
+import { CHANNEL_DESCRIPTOR, type FramedChannel, openChannel } from './channel.ts'
 import type { ToBoot, ToFirmware } from './protocol.ts'
 import { readToFirmware } from './to-firmware.ts'
 
-export type BootChannel = Channel<ToFirmware, ToBoot>
+export type BootChannel = FramedChannel<ToFirmware, ToBoot>
 
 /** Null when no boot manager has started us, or one that speaks over a channel of Node's. */
 export function connect(): BootChannel | null {

@@ -5,7 +5,7 @@ import { wipe } from '../base/secret.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from './segments.ts'
 
 /** `onLife` is given each one when it begins; it ends when the process does. */
-export function receiveLives(pipe: Duplex, onLife: (stream: Duplex) => void): void {
+export function acceptChatConnections(pipe: Duplex, onLife: (stream: Duplex) => void): void {
   let current: { life: number; stream: Duplex } | null = null
 
   const end = () => {

@@ -4,7 +4,7 @@
  */
 
 import type { LogLevel } from '../base/log.ts'
-import type { State } from '../base/states.ts'
+import type { ApplianceState } from '../base/states.ts'
 
 /** The device's address on its network, contract 4.7. Texts in the usual notation, already checked. */
 export interface Network {
@@ -31,7 +31,7 @@ export type ToEveryProcess = { type: 'ping' } | { type: 'stop' }
 export type ToFirmware =
   | {
       type: 'start'
-      settings: Settings
+      settings: FirmwareSettings
       /** Null when it is lost, or when the machine does not give it as it was started; `withheld` then says why. */
       deviceKey: Uint8Array | null
       withheld?: string
@@ -69,7 +69,7 @@ export type ToFirmware =
 export type ToBoot =
   | { type: 'listening'; address: string; port: number }
   /** The reason of Failed, or of a Locked that no passphrase ends; on trial, also why the store did not open. */
-  | { type: 'state'; state: State; reason?: string }
+  | { type: 'state'; state: ApplianceState; reason?: string }
   | {
       type: 'unlockResult'
       result: 'unlocked' | 'wrong' | 'tooManyAttempts' | 'notLocked' | 'failed'
@@ -188,7 +188,7 @@ export interface Software {
   fallback: string | null
 }
 
-export interface Settings {
+export interface FirmwareSettings {
   /** Directory of the store; the only place the firmware may write. */
   dataDirectory: string
   host: string

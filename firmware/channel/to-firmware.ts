@@ -1,6 +1,6 @@
 /** Reads what arrives from the boot manager: nothing that is not of the protocol goes further. */
 
-import type { ChatPlace, EtcdPlace, EtcdState, Settings, Software, ToFirmware } from './protocol.ts'
+import type { ChatPlace, EtcdPlace, EtcdState, FirmwareSettings, Software, ToFirmware } from './protocol.ts'
 
 const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
@@ -77,7 +77,7 @@ function readStart({ settings, deviceKey, withheld, count, software }: Members):
   }
 }
 
-function readSettings(value: unknown): Settings | null {
+function readSettings(value: unknown): FirmwareSettings | null {
   const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, etcd, console } = membersOf(value) ?? {}
   const level = LEVELS.find((level) => level === logLevel)
   if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null

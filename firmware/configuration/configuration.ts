@@ -7,7 +7,7 @@ import type { CryptoPool } from '../crypto/types.ts'
 import { CHAT_TLS_IDENTITY, CONSOLE, LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { TlsSettings } from './tls-settings.ts'
-import type { Members } from './vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 
 export interface Logging {
   /** IPv4 or IPv6; `0.0.0.0` sends nothing. */
@@ -22,7 +22,7 @@ const SYSLOG_PORT = 514 // RFC 3164 section 2
 const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.255.0', gateway: '0.0.0.0' }
 
 const DEFAULT_NTP: Ntp = {}
-const DEFAULT_MEMBERS: Members = 'both'
+const DEFAULT_MEMBERS: Vocabulary = 'both'
 const DEFAULT_CONSOLE = true
 
 type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
@@ -67,7 +67,7 @@ export class Configuration {
   load(): void {
     this.#network = read<Network>(this.#records, NETWORK) ?? DEFAULT_NETWORK
     this.#ntp = read<Ntp>(this.#records, NTP) ?? DEFAULT_NTP
-    this.#members = read<{ members: Members }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
+    this.#members = read<{ members: Vocabulary }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
     this.#console = read<{ enabled: boolean }>(this.#records, CONSOLE)?.enabled ?? DEFAULT_CONSOLE
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
@@ -105,11 +105,11 @@ export class Configuration {
   }
 
   /** Whose names the members of answers have. */
-  get members(): Members {
+  get members(): Vocabulary {
     return this.#members
   }
 
-  setMembers(members: Members): void {
+  setMembers(members: Vocabulary): void {
     writeText(this.#records, VOCABULARY, JSON.stringify({ members }))
     this.#members = members
     this.#notify('vocabulary')

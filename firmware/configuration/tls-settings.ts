@@ -12,7 +12,7 @@ import {
   isRoot,
   parseCertificates,
 } from '../crypto/encoding/certificates.ts'
-import { createCsr, type Subject } from '../crypto/encoding/csr.ts'
+import { type CsrSubject, createCsr } from '../crypto/encoding/csr.ts'
 import { type Sign, signData } from '../crypto/encoding/signature.ts'
 import type { Random } from '../crypto/random.ts'
 import { assertServable } from '../crypto/tls/context.ts'
@@ -93,7 +93,7 @@ export class TlsSettings {
     return createPublicKey(this.#privateKey()).export({ type: 'spki', format: 'pem' }).toString()
   }
 
-  async csrPem(subject: Subject): Promise<string> {
+  async csrPem(subject: CsrSubject): Promise<string> {
     const pair = keyPairOf(this.identity)
     return this.#withKey(pair, (sign) => createCsr(pair.type, pair.public, subject, sign))
   }

@@ -1,4 +1,4 @@
 /** Which members answers have where the reference and the original API name the same differently. Contract 5, row 23. */
 
 export const MEMBERS = ['both', 'reference', 'original'] as const
-export type Members = (typeof MEMBERS)[number]
+export type Vocabulary = (typeof MEMBERS)[number]

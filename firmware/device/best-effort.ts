@@ -3,7 +3,7 @@
 import { describe } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 
-export class Tolerance {
+export class BestEffort {
   readonly #log: Log
 
   constructor(log: Log) {

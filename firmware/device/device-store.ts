@@ -1,24 +1,24 @@
 /** What the device itself can open, in every state but Failed: the disk, and what it keeps of the machine. */
 
 import type { Clock } from '../base/clock.ts'
-import { unavailable } from '../base/error.ts'
+import { wrongState } from '../base/error.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { DeviceArea } from '../store/device-area.ts'
-import type { Tolerance } from './best-effort.ts'
+import type { BestEffort } from './best-effort.ts'
 import { type Disk, type DiskOptions, openDisk, restoreClock } from './disk.ts'
 import { checkLastStart, keepLastStart } from './last-start.ts'
 
 interface DeviceStoreOptions extends DiskOptions {
-  tolerance: Tolerance
+  tolerance: BestEffort
   /** Throws unless Administrators may change what they set of the device. */
   assertOperational: () => void
 }
 
 export class DeviceStore {
   readonly #options: DeviceStoreOptions
-  readonly #tolerance: Tolerance
+  readonly #tolerance: BestEffort
   readonly #clock: Clock
   #disk: Disk | undefined
 
@@ -34,7 +34,7 @@ export class DeviceStore {
 
   /** Throws `unavailable` when Failed. */
   expect(): Disk {
-    if (this.#disk === undefined) throw unavailable()
+    if (this.#disk === undefined) throw wrongState()
     return this.#disk
   }
 

@@ -3,8 +3,8 @@
  * for the disk. Each is decided upon on what the one before it has left, and one that is refused keeps nobody from the rest.
  */
 
-import { actAlone, assertAdmitted, ofThisRequest } from '../base/admission.ts'
-import { unavailable } from '../base/error.ts'
+import { assertAuthorized, bindToRequest, runDetached } from '../base/admission.ts'
+import { wrongState } from '../base/error.ts'
 import type { Decision } from './store.ts'
 
 export const BATCH_MAX = 200 // changes in one transaction
@@ -21,16 +21,16 @@ interface ChangeQueue {
 export type Decide = () => Decision<unknown>
 
 /** What a change came to: what it decided, or what it was refused with. */
-export type Outcome = Decision<unknown> | Error
+export type ChangeOutcome = Decision<unknown> | Error
 
 /**
  * Makes the first of these changes in one transaction, as many as it takes at once, and gives what each came to. Throws what all
  * of them failed with; then nothing has changed. Each asks whether its request is still admitted before it decides.
  */
-export type Commit = (decisions: readonly Decide[]) => readonly Outcome[]
+export type Commit = (decisions: readonly Decide[]) => readonly ChangeOutcome[]
 
 /** A change that waits for its turn. */
-export interface Waiting {
+export interface WaitingChange {
   decide: Decide
   /** Throws what its request would be refused with now. */
   check: () => void
@@ -39,14 +39,14 @@ export interface Waiting {
 }
 
 /** It stays that of the request which asks for it, and is refused once that is not admitted any more. */
-export function waitingFor<T>(decide: () => Decision<T>): { waiting: Waiting; promise: Promise<T> } {
+export function waitingFor<T>(decide: () => Decision<T>): { waiting: WaitingChange; promise: Promise<T> } {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const waiting: Waiting = {
-    decide: ofThisRequest(() => {
-      assertAdmitted()
+  const waiting: WaitingChange = {
+    decide: bindToRequest(() => {
+      assertAuthorized()
       return decide()
     }),
-    check: ofThisRequest(assertAdmitted),
+    check: bindToRequest(assertAuthorized),
     resolve: resolve as (result: unknown) => void,
     reject,
   }
@@ -54,7 +54,7 @@ export function waitingFor<T>(decide: () => Decision<T>): { waiting: Waiting; pr
 }
 
 export function createChangeQueue(commit: Commit): ChangeQueue {
-  const waiting: Waiting[] = []
+  const waiting: WaitingChange[] = []
   let isScheduled = false
   let isOpen = true
 
@@ -74,7 +74,7 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
   }
 
   /** What fails together is tried one by one: a change without room on the disk must not cost a smaller one. */
-  function attempt(batch: readonly Waiting[]): readonly Outcome[] {
+  function attempt(batch: readonly WaitingChange[]): readonly ChangeOutcome[] {
     try {
       return commit(batch.map(({ decide }) => decide))
     } catch (error) {
@@ -93,12 +93,12 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
   function schedule(): void {
     if (isScheduled || waiting.length === 0) return
     isScheduled = true
-    actAlone(() => setImmediate(turn))
+    runDetached(() => setImmediate(turn))
   }
 
   return {
     add<T>(decide: () => Decision<T>): Promise<T> {
-      if (!isOpen) return Promise.reject(unavailable())
+      if (!isOpen) return Promise.reject(wrongState())
       const { waiting: entry, promise } = waitingFor(decide)
       waiting.push(entry)
       schedule()
@@ -107,13 +107,13 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
     settle,
     close() {
       isOpen = false
-      for (const { reject } of waiting.splice(0)) reject(unavailable())
+      for (const { reject } of waiting.splice(0)) reject(wrongState())
     },
   }
 }
 
 /** Who may not act any more hears that first, whatever else is in the way. */
-function refusalOf({ check }: Waiting, error: unknown): Error {
+function refusalOf({ check }: WaitingChange, error: unknown): Error {
   try {
     check()
   } catch (refusal) {

@@ -1,7 +1,7 @@
 /** One table of sealed records, see sealed-row.ts. What the file shows is how many records of which sizes a table has. */
 
 import type { Statement } from 'better-sqlite3'
-import { CofferError, unavailable } from '../base/error.ts'
+import { CofferError, wrongState } from '../base/error.ts'
 import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { equalBytes } from '../crypto/seal.ts'
@@ -25,7 +25,7 @@ export interface Replacement {
 }
 
 /** A record and the bytes it lies on disk as; null for one that is damaged. */
-export interface SealedRecord {
+interface SealedRecord {
   sealed: Uint8Array
   record: StoredRecord | null
 }
@@ -71,7 +71,7 @@ export function createSealedTable(
   let open = true
 
   const expectOpen = (): void => {
-    if (!open) throw unavailable()
+    if (!open) throw wrongState()
   }
   const { survey, borrow, read, former, at, openedOf } = createReadings({ rows, sealer, table, onDamage, expectOpen })
 

@@ -97,7 +97,7 @@ export interface StoreFile {
    */
   adopt(changes: () => void): void
   /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
-  claim(): Claim
+  lockStore(): ExclusiveAccess
   /** In free pages of the file, which new records are written to before the file grows. Throws `storage`. */
   readonly reusableBytes: number
   /** Transactions since the start, for the metrics. */
@@ -107,7 +107,7 @@ export interface StoreFile {
   close(): void
 }
 
-export interface Claim {
+interface ExclusiveAccess {
   /** That of the store, for who claimed it; what it leaves is another generation of records. */
   transaction(changes: (rows: Rows) => void): void
   release(): void

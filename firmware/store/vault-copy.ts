@@ -7,7 +7,7 @@
 import { CofferError } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
 import { equalBytes } from '../crypto/seal.ts'
-import type { Decide, Outcome } from './change-queue.ts'
+import type { ChangeOutcome, Decide } from './change-queue.ts'
 import type { CollectionTable } from './collection-table.ts'
 import { type Head, type HeadRow, setOf } from './head.ts'
 import type { Inspection } from './inspection.ts'
@@ -24,9 +24,9 @@ export interface Step {
   record: StoredRecord | null
 }
 
-export interface Draft {
+export interface ChangeDraft {
   /** Of the first decisions, as many as were taken. */
-  outcomes: readonly Outcome[]
+  outcomes: readonly ChangeOutcome[]
   /** In their order: a slot may come twice. */
   steps: readonly Step[]
   /** After all of them. */
@@ -34,7 +34,7 @@ export interface Draft {
 }
 
 /** `alongside`: what else changes in the same transaction, in which all of it is there. */
-export interface Adoption {
+interface SnapshotInstall {
   head: Head
   alongside: () => void
 }
@@ -46,7 +46,7 @@ export interface VaultCopy {
    * Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. Throws `busy` where a
    * damaged row would be replaced: nobody else could adopt that.
    */
-  draft(decisions: readonly Decide[]): Draft
+  draft(decisions: readonly Decide[]): ChangeDraft
   /** What lies here is not what its head says, or cannot be opened, until all is compared. */
   readonly isDamaged: boolean
   /** Why it is not even to be read, or null. */
@@ -59,12 +59,12 @@ export interface VaultCopy {
    * All or nothing. Throws `invalid` for a row that is not intact and for other sets, `storage` where the disk failed, `busy` as `draft`
    * does.
    */
-  adopt(steps: readonly Step[], adoption: Adoption): void
+  adopt(steps: readonly Step[], adoption: SnapshotInstall): void
   /**
    * Begins to compare all that lies here with all that lies elsewhere. Nothing is adopted until it has ended; or, `inPieces`, where
    * nobody relies on what lies here before it has, some records after others.
    */
-  compare(inPieces?: boolean): Comparison
+  compare(inPieces?: boolean): CopyComparison
 }
 
 interface Weighing {
@@ -78,14 +78,14 @@ interface Weighing {
  * Everything that lies elsewhere, at one moment. What differs is kept in memory until all of it has come, but for pieces. Both go on
  * step by step, between which others get their turn while nothing changes here: base/slices.ts.
  */
-export interface Comparison {
+export interface CopyComparison {
   /** Throws `invalid` when slots of a collection do not come in their order, or it is unknown. */
   add(collection: string, row: Row): Generator<void>
   /**
    * Makes what lies here the same, in several transactions where much differs. Throws as the vault does; `invalid`, and whatever
    * ends the first transaction, has changed nothing. `partly`: what else changes in those before the last.
    */
-  adopt(adoption: Adoption & { generation: string; partly: () => void }): Generator<void>
+  adopt(adoption: SnapshotInstall & { generation: string; partly: () => void }): Generator<void>
 }
 
 export interface Made {
@@ -102,7 +102,7 @@ interface VaultParts {
   tables: ReadonlyMap<string, CollectionTable>
   head: HeadRow
   inspection: Inspection
-  decideAll(decisions: readonly Decide[], current: Head, made: Made[]): Outcome[]
+  decideAll(decisions: readonly Decide[], current: Head, made: Made[]): ChangeOutcome[]
   /** Notes what reached the disk, and takes back the rest. */
   making<T>(make: (made: Made[]) => T): T
   /** Call within a transaction. */
@@ -128,10 +128,10 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
     return table
   }
 
-  function draft(decisions: readonly Decide[]): Draft {
+  function draft(decisions: readonly Decide[]): ChangeDraft {
     const steps: Step[] = []
     const current = inspection.head()
-    let outcomes: readonly Outcome[] = []
+    let outcomes: readonly ChangeOutcome[] = []
     try {
       making((made) =>
         store.adopt(() => {

@@ -2,7 +2,7 @@
 
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { type Commit, createChangeQueue, type Decide, type Outcome } from './change-queue.ts'
+import { type ChangeOutcome, type Commit, createChangeQueue, type Decide } from './change-queue.ts'
 import { type CollectionTable, createCollectionTable } from './collection-table.ts'
 import { onDisk } from './failure.ts'
 import { adoptGeneration, readGeneration } from './generation.ts'
@@ -59,8 +59,8 @@ export function openVault(
   const inspection = createInspection({ store, tables, head, onDamage })
 
   /** Call within a transaction. Makes the first of these decisions, as many as it takes at once, one on what the other left. */
-  function decideAll(decisions: readonly Decide[], current: Head, made: Made[]): Outcome[] {
-    const outcomes: Outcome[] = []
+  function decideAll(decisions: readonly Decide[], current: Head, made: Made[]): ChangeOutcome[] {
+    const outcomes: ChangeOutcome[] = []
     let bytes = 0
     for (const decide of decisions) {
       if (bytes >= BATCH_BYTES || made.length >= BATCH_ROWS) break
@@ -97,7 +97,7 @@ export function openVault(
 
   const commit: Commit = (decisions) => {
     const transaction = isClosing ? store.lastTransaction : store.transaction
-    let outcomes: Outcome[] = []
+    let outcomes: ChangeOutcome[] = []
     making((made) =>
       transaction(() => {
         const current = inspection.head()

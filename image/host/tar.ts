@@ -1,6 +1,6 @@
 /** A tree as a tar archive, in the ustar form: POSIX.1-2017, pax, "ustar Interchange Format". The same tree gives the same bytes. */
 
-import { type Entry, modeOf, sortedEntries, type Tree } from '../tree.ts'
+import { modeOf, sortedEntries, type Tree, type TreeEntry } from '../tree.ts'
 
 const BLOCK_BYTES = 512
 const NAME_BYTES_MAX = 100
@@ -37,7 +37,7 @@ interface Attributes {
   time: number
 }
 
-function header(name: string, entry: Entry, { mode, owner, time }: Attributes): Buffer {
+function header(name: string, entry: TreeEntry, { mode, owner, time }: Attributes): Buffer {
   const target = entry.type === 'link' ? entry.target : ''
   for (const text of [name, target])
     if (Buffer.byteLength(text) > NAME_BYTES_MAX) throw new Error(`${text} is too long for the archive`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CONSOLE } from '../../firmware/appliance/unlocking.ts'
-import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter } from '../../firmware/base/attempts.ts'
 import { createRig, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const settle = (promises: Promise<unknown>[]): Promise<string[]> =>
@@ -131,7 +131,7 @@ test('one data directory has one appliance at a time', async (t) => {
 test('the owner unlocks within three derivations of a flood, from an address of his own and at the console', async (t) => {
   const rig = createRig(t)
   let nowMs = 0
-  const limiter = createAttemptLimiter(() => (nowMs += 1000)) // what holds up the flood is the queue alone
+  const limiter = createLoginLimiter(() => (nowMs += 1000)) // what holds up the flood is the queue alone
   const appliance = await rig.open({ limiter })
   await appliance.provision(PROVISIONING)
   const { scrypt } = rig.pool

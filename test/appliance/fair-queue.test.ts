@@ -3,17 +3,17 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CofferError } from '../../firmware/base/error.ts'
-import { createFairQueue, type Place } from '../../firmware/base/fair-queue.ts'
+import { createFairQueue, type QueuePriority } from '../../firmware/base/fair-queue.ts'
 
 const busy = (error: unknown) => error instanceof CofferError && error.code === 'busy'
-const stranger = (prefix: string): Place => ({ rank: 'unknown', prefix })
+const stranger = (prefix: string): QueuePriority => ({ rank: 'unknown', prefix })
 
 /** Tasks that end when they are told to; `begun` has their names in the order in which they had their turns. */
 function createLine(waitingMax = 100) {
   const turns = createFairQueue(waitingMax)
   const begun: string[] = []
   let end = (): void => {}
-  const ask = (place: Place, name: string = place.prefix): Promise<string> =>
+  const ask = (place: QueuePriority, name: string = place.prefix): Promise<string> =>
     turns.run(place, () => {
       begun.push(name)
       return new Promise((resolve) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actAdmitted } from '../../firmware/base/admission.ts'
+import { runAuthorized } from '../../firmware/base/admission.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { ADMIN, createRig, hasCode, PROVISIONING, type TestPool, UNLOCK } from './rig.ts'
@@ -83,7 +83,7 @@ test('counts are written then, also where the request is over that the thread wa
   const check = () => {
     if (isOver) throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
   }
-  actAdmitted(check, () => {
+  runAuthorized(check, () => {
     isOver = true
     rig.pool.tell(['one'])
   })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createLog, type Entry } from '../../firmware/base/log.ts'
+import { createLog, type LogEntry } from '../../firmware/base/log.ts'
 
 function createRecordingLog(level: Parameters<typeof createLog>[0]) {
-  const entries: Entry[] = []
+  const entries: LogEntry[] = []
   return { entries, log: createLog(level, (entry) => entries.push(entry)) }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CofferError } from '../../firmware/base/error.ts'
-import type { State } from '../../firmware/base/states.ts'
+import type { ApplianceState } from '../../firmware/base/states.ts'
 import { createRig, hasCode, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const WRONG = utf8('another passphrase')
@@ -58,7 +58,7 @@ test('each operation is refused in every state it is not for', async (t) => {
 
 test('listeners hear of each change of state', async (t) => {
   const appliance = await createRig(t).open()
-  const states: State[] = []
+  const states: ApplianceState[] = []
   appliance.onState((state) => states.push(state))
   await appliance.provision(PROVISIONING)
   appliance.lock()

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CONSOLE } from '../../firmware/appliance/unlocking.ts'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
-import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter } from '../../firmware/base/attempts.ts'
 import { createRig, hasCode, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const WRONG = utf8('a wrong passphrase')
 
 test('a wrong and a right attempt leave one line each, wherever they come from', async (t) => {
   let nowMs = 0
-  const appliance = await createRig(t).open({ limiter: createAttemptLimiter(() => nowMs) })
+  const appliance = await createRig(t).open({ limiter: createLoginLimiter(() => nowMs) })
   await appliance.provision(PROVISIONING)
   const before = (await appliance.audit!.page({ limit: 100 })).lines.length
   for (const from of [{ address: '192.0.2.1' }, CONSOLE]) {
@@ -34,7 +34,7 @@ test('a wrong and a right attempt leave one line each, wherever they come from',
 })
 
 test('whoever would write a line himself hears of it before there is one, and only of attempts that were made', async (t) => {
-  const appliance = await createRig(t).open({ limiter: createAttemptLimiter(() => 0) })
+  const appliance = await createRig(t).open({ limiter: createLoginLimiter(() => 0) })
   await appliance.provision(PROVISIONING)
   appliance.lock()
   const heard: string[] = []

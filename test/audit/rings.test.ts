@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import type { AuditHead, AuditLine, Kind } from '../../firmware/audit/chain.ts'
+import type { AuditHead, AuditLine, AuditLineKind } from '../../firmware/audit/chain.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import {
   type AuditRig,
@@ -22,7 +22,7 @@ const OLD = join(import.meta.dirname, 'before-rings')
 const LINES = 1000
 
 const lineIn = (text: string): AuditLine => JSON.parse(text)
-const kindOf = (text: string): Kind | undefined => lineIn(text).kind
+const kindOf = (text: string): AuditLineKind | undefined => lineIn(text).kind
 
 const change = (rig: AuditRig, key: string) => rig.log.record(event({ action: 'DELETE /keys/{id}', key }), 'change')
 const refuse = (rig: AuditRig, user: string) =>
@@ -44,7 +44,7 @@ test('any number of uses leaves every change and every refusal, and the export v
   const rig = createAuditRig(t)
   const texts = await worn(rig)
   const kinds = texts.slice(0, -1).map(kindOf)
-  const count = (kind: Kind) => kinds.filter((other) => other === kind).length
+  const count = (kind: AuditLineKind) => kinds.filter((other) => other === kind).length
   assert.deepEqual([count('change'), count('refusal'), count('use')], [10, 10, LINES])
   const { problems, lines, overwritten, head } = await verify(texts)
   assert.deepEqual(problems, [])
@@ -99,11 +99,11 @@ interface Forgery {
   problem: RegExp
 }
 
-const at = (texts: string[], kind: Kind, place: number): number => {
+const at = (texts: string[], kind: AuditLineKind, place: number): number => {
   const places = texts.flatMap((text, index) => (kindOf(text) === kind ? [index] : []))
   return places.at(place)!
 }
-const without = (kind: Kind, place: number) => (texts: string[]) => texts.toSpliced(at(texts, kind, place), 1)
+const without = (kind: AuditLineKind, place: number) => (texts: string[]) => texts.toSpliced(at(texts, kind, place), 1)
 
 const FORGERIES: Forgery[] = [
   {

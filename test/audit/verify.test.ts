@@ -6,7 +6,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type AuditHead, type AuditLine, hashLine, headKey, type Kind, signHead } from '../../firmware/audit/chain.ts'
+import {
+  type AuditHead,
+  type AuditLine,
+  type AuditLineKind,
+  hashLine,
+  headKey,
+  signHead,
+} from '../../firmware/audit/chain.ts'
 import { createAuditRig, exportTexts, recordLines, verify } from './rig.ts'
 
 const COMMAND = fileURLToPath(new URL('../../tools/coffer/main.ts', import.meta.url))
@@ -24,7 +31,7 @@ const headIn = (texts: readonly string[]): AuditHead => JSON.parse(texts.at(-1)!
 /** As somebody would who can compute SHA-256: new hashes for every line. */
 function rechain(texts: readonly string[]): string[] {
   let { previous } = lineIn(texts[0]!)
-  const newest = new Map<Kind, string>()
+  const newest = new Map<AuditLineKind, string>()
   return texts.map((text) => {
     const { hash: _, previous: __, previousOfKind: first, ...rest } = lineIn(text)
     const previousOfKind = newest.get(rest.kind!) ?? first!

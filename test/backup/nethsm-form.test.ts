@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import { openBackup, readPreamble } from '../../firmware/backup/nethsm/container.ts'
-import { encodeString, type Json, parseJson } from '../../firmware/backup/nethsm/json.ts'
+import { encodeString, type NethsmJson, parseJson } from '../../firmware/backup/nethsm/json.ts'
 import type { Source } from '../../firmware/backup/reader.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { openGcm, sealGcm } from '../../firmware/crypto/gcm.ts'
@@ -217,7 +217,7 @@ test('the form can be asked for; our own takes over until the passphrase was giv
 })
 
 test('JSON of records: any bytes come back from a string, and any text is read or refused', () => {
-  const bytes = (value: Json): number[] => {
+  const bytes = (value: NethsmJson): number[] => {
     assert.ok(value instanceof Uint8Array)
     return [...value]
   }
@@ -249,7 +249,7 @@ test('JSON of records: any bytes come back from a string, and any text is read o
   )
   assert.deepEqual(
     parseJson(utf8(' {"a" : [1, -2, null, true], "b": {}} ')),
-    new Map<string, Json>([
+    new Map<string, NethsmJson>([
       ['a', [1, -2, null, true]],
       ['b', new Map()],
     ]),

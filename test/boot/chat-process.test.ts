@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createChatProcess } from '../../boot/supervisor/chat-process.ts'
-import type { Command } from '../../boot/supervisor/firmware-process.ts'
+import type { FirmwareCommand } from '../../boot/supervisor/firmware-process.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
 const PATIENCE = {
@@ -25,7 +25,7 @@ function stage(t: TestContext, program: string) {
   writeFileSync(file, program)
   const [lines, problems]: [string[], string[]] = [[], []]
   let obstacle: Error | null = null
-  const command = (): Command => {
+  const command = (): FirmwareCommand => {
     if (obstacle !== null) throw obstacle
     return {
       serves: 'chat',

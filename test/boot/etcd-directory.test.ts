@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createRunner, dataIn, eraseIn, hasDataIn, type Users } from '../../boot/etcd/runner.ts'
+import { createRunner, dataIn, type EtcdUsers, eraseIn, hasDataIn } from '../../boot/etcd/runner.ts'
 import { checkPermissions } from '../../boot/host/permissions.ts'
 import { makeDataDirectory } from '../support/process.ts'
 import { MEMORY_DIRECTORY } from '../support/tools.ts'
@@ -29,7 +29,7 @@ interface Place {
   make(): void
 }
 
-function openPlace(t: TestContext, users: Users = { etcdId: ETCD, firmwareId: FIRMWARE }): Place {
+function openPlace(t: TestContext, users: EtcdUsers = { etcdId: ETCD, firmwareId: FIRMWARE }): Place {
   const data = makeDataDirectory(t)
   chmodSync(data, 0o711)
   writeFileSync(join(data, 'device.key'), 'secret', { mode: 0o600 })

@@ -6,14 +6,14 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createJoint, type Joint } from '../../boot/supervisor/joint.ts'
+import { createRelay, type Relay } from '../../boot/supervisor/joint.ts'
 import { FrameError } from '../../firmware/channel/frames.ts'
-import { receiveLives } from '../../firmware/channel/lives.ts'
+import { acceptChatConnections } from '../../firmware/channel/lives.ts'
 import { createSegmentReader, SEGMENT_BYTES_MAX, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
 import { connected } from './socket-pair.ts'
 
 interface Scene {
-  joint: Joint
+  joint: Relay
   /** The firmware's end as the process has it. */
   firmware: Duplex
   lives: Duplex[]
@@ -23,11 +23,11 @@ interface Scene {
 }
 
 async function stage(t: TestContext): Promise<Scene> {
-  const joint = createJoint()
+  const joint = createRelay()
   const [near, firmware] = await connected(t)
   const [lives, refusals]: [Duplex[], string[]] = [[], []]
   joint.joinFirmware(near, (why) => refusals.push(why))
-  receiveLives(firmware, (stream) => lives.push(stream))
+  acceptChatConnections(firmware, (stream) => lives.push(stream))
   const startChat = async () => {
     const [near, chat] = await connected(t)
     const before = lives.length
@@ -126,7 +126,7 @@ test('with the firmware the chat loses its end', async (t) => {
 })
 
 test('a chat without a firmware is refused', async (t) => {
-  const joint = createJoint()
+  const joint = createRelay()
   const [near] = await connected(t)
   joint.joinChat(near)
   assert.equal(near.destroyed, true)

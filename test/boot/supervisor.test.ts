@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Command, type Early, launchEarly } from '../../boot/supervisor/firmware-process.ts'
+import { type Early, type FirmwareCommand, launchEarly } from '../../boot/supervisor/firmware-process.ts'
 import { createSupervisor, type Patience, type Supervisor } from '../../boot/supervisor/supervisor.ts'
 import type { ToBoot } from '../../firmware/channel/protocol.ts'
 import { smallFirmware } from './small-firmware.ts'
@@ -35,7 +35,7 @@ function stage(
   t: TestContext,
   source: string,
   patience: Partial<Patience> = {},
-  earlyFor: (command: Command) => Early | null = () => null,
+  earlyFor: (command: FirmwareCommand) => Early | null = () => null,
 ): Scene {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-supervisor-'))
   const program = join(directory, 'program')

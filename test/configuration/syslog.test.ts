@@ -3,14 +3,14 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import test, { type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { createLog, type Entry } from '../../firmware/base/log.ts'
+import { createLog, type LogEntry } from '../../firmware/base/log.ts'
 import { createSyslog, formatPacket } from '../../firmware/base/syslog.ts'
 
 const TIME_MS = Date.UTC(2026, 10, 5, 7, 8, 9)
-const entry = (message: string): Entry => ({ level: 'info', source: 'access', message })
+const entry = (message: string): LogEntry => ({ level: 'info', source: 'access', message })
 
 test('a packet has priority, time, host, source and text', () => {
-  const expected: [Entry['level'], string][] = [
+  const expected: [LogEntry['level'], string][] = [
     ['error', '<27>'],
     ['warning', '<28>'],
     ['info', '<30>'],

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:tls'
 import { CofferError } from '../../firmware/base/error.ts'
 import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { generateCurveKey, openCurveKey } from '../../firmware/crypto/ec/private-key.ts'
-import { createCsr, type Subject } from '../../firmware/crypto/encoding/csr.ts'
+import { type CsrSubject, createCsr } from '../../firmware/crypto/encoding/csr.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { generateRsa, openRsa } from '../../firmware/crypto/rsa/private-key.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
@@ -26,7 +26,7 @@ const ALGORITHMS: Record<CurveKeyType, string> = {
   Curve25519: 'ED25519',
 }
 
-function requestFor(type: CurveKeyType, subject: Subject): Promise<string> {
+function requestFor(type: CurveKeyType, subject: CsrSubject): Promise<string> {
   const pair = generateCurveKey(type, systemRandom)
   const key = openCurveKey(type, pair.private, systemRandom)
   return createCsr(type, pair.public, subject, async (mode, message) => key.sign(mode, message))

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createAttemptLimiter, prefixOf, UNLOCK_USER } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter, prefixOf, UNLOCK_USER } from '../../firmware/base/attempts.ts'
 import { CofferError } from '../../firmware/base/error.ts'
-import type { Place } from '../../firmware/base/fair-queue.ts'
+import type { QueuePriority } from '../../firmware/base/fair-queue.ts'
 
 const limited = (error: unknown) => error instanceof CofferError && error.code === 'tooManyAttempts'
 
 test('a failure blocks its pair for a second, and refused attempts do not extend it', () => {
   let nowMs = 5
-  const limiter = createAttemptLimiter(() => nowMs)
+  const limiter = createLoginLimiter(() => nowMs)
   limiter.check('1.2.3.4', 'admin')
   limiter.fail('1.2.3.4', 'admin')
   for (nowMs = 5; nowMs < 1005; nowMs += 100) assert.throws(() => limiter.check('1.2.3.4', 'admin'), limited)
@@ -19,7 +19,7 @@ test('a failure blocks its pair for a second, and refused attempts do not extend
 })
 
 test('other names and other addresses are not blocked', () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   limiter.fail('1.2.3.4', 'admin')
   limiter.check('1.2.3.4', 'admin2')
   limiter.check('1.2.3.5', 'admin')
@@ -27,7 +27,7 @@ test('other names and other addresses are not blocked', () => {
 })
 
 test('failures of a name are forgiven from every address, and those of others stay', () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   for (const [address, user] of [
     ['1.2.3.4', 'admin'],
     ['2001:db8::1', 'admin'],
@@ -42,7 +42,7 @@ test('failures of a name are forgiven from every address, and those of others st
 
 test('the table is bounded, forgets what expired, and keeps the newest failures', () => {
   let nowMs = 0
-  const limiter = createAttemptLimiter(() => nowMs)
+  const limiter = createLoginLimiter(() => nowMs)
   for (let n = 0; n < 25_000; n++) limiter.fail('1.2.3.4', `user${n}`)
   assert.equal(limiter.size, 10_000)
   assert.throws(() => limiter.check('1.2.3.4', 'user24999'), limited)
@@ -52,7 +52,7 @@ test('the table is bounded, forgets what expired, and keeps the newest failures'
 })
 
 test('right attempts that come together all succeed', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   let running = 0
   const results = await Promise.all(
     Array.from({ length: 200 }, (_, n) =>
@@ -71,7 +71,7 @@ test('right attempts that come together all succeed', async () => {
 })
 
 test('of guesses that come together only the first is verified', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   let verified = 0
   const guesses = Array.from({ length: 50 }, () =>
     limiter.attempt('a', 'u', async () => {
@@ -89,7 +89,7 @@ test('of guesses that come together only the first is verified', async () => {
 })
 
 test('what is known at once waits for nobody, counts when it is wrong, and stays behind a guess under way', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   const guess = Promise.withResolvers<null>()
   let verified = 0
   const known = (user: string) =>
@@ -112,7 +112,7 @@ test('what is known at once waits for nobody, counts when it is wrong, and stays
 })
 
 test('a verification that throws counts as no failure and holds nobody up', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   const broken = limiter.attempt('a', 'u', async () => {
     throw new Error('no worker')
   })
@@ -132,14 +132,14 @@ test('an IPv4 address counts for itself, and an IPv6 address for its /64', async
   for (const [one, other] of same) assert.equal(prefixOf(one), prefixOf(other))
   const distinct = ['192.0.2.1', '192.0.2.2', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8::1', '1::', '::1', '']
   assert.equal(new Set(distinct.map(prefixOf)).size, distinct.length)
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   limiter.fail('2001:db8::1', 'admin')
   assert.throws(() => limiter.check('2001:db8::2', 'admin'), limited)
   limiter.check('2001:db8:0:1::2', 'admin')
 })
 
 test('who was right there before is not blocked by failures of others at his address, nor waits for them', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   const login = (address: string, recalled: string | null) =>
     limiter.attempt(
       address,
@@ -152,7 +152,7 @@ test('who was right there before is not blocked by failures of others at his add
   assert.equal(await login('a', 'recalled'), 'recalled')
   await assert.rejects(login('a', null), limited)
   const guess = Promise.withResolvers<null>()
-  const other = createAttemptLimiter(() => 0)
+  const other = createLoginLimiter(() => 0)
   await other.attempt('a', 'u', async () => 'in')
   const slow = other.attempt('a', 'u', () => guess.promise)
   const recalled = await other.attempt(
@@ -167,7 +167,7 @@ test('who was right there before is not blocked by failures of others at his add
 })
 
 test('what is remembered answers no guesses from elsewhere while they are limited', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   await limiter.attempt('a', 'u', async () => 'in')
   limiter.fail('b', 'u')
   await assert.rejects(
@@ -182,8 +182,8 @@ test('what is remembered answers no guesses from elsewhere while they are limite
 })
 
 test('a pair that was right before is known, and so is whoever unlocks from its prefix', async () => {
-  const limiter = createAttemptLimiter(() => 0)
-  const place = async (address: string, user: string): Promise<Place> =>
+  const limiter = createLoginLimiter(() => 0)
+  const place = async (address: string, user: string): Promise<QueuePriority> =>
     (await limiter.attempt(address, user, (p) => p))!
   assert.deepEqual(await place('a', 'u'), { rank: 'unknown', prefix: 'a' })
   assert.deepEqual(await place('a', 'u'), { rank: 'known', prefix: 'a' })
@@ -194,7 +194,7 @@ test('a pair that was right before is known, and so is whoever unlocks from its 
 })
 
 test('of attempts to unlock one runs and one waits for each prefix', async () => {
-  const limiter = createAttemptLimiter(() => 0)
+  const limiter = createLoginLimiter(() => 0)
   const end = Promise.withResolvers<null>()
   let verified = 0
   const attempt = (address: string) =>

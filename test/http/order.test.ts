@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
 import { CofferError } from '../../firmware/base/error.ts'
-import type { State } from '../../firmware/base/states.ts'
+import type { ApplianceState } from '../../firmware/base/states.ts'
 import { id } from '../../firmware/kms/api/schema.ts'
 import { endpoint } from '../../firmware/kms/pipeline/endpoint.ts'
 import { basic, type Sample, sampleApi } from './sample-api.ts'
@@ -31,7 +31,7 @@ const everything = endpoint({
 })
 
 interface Specimen {
-  state: State
+  state: ApplianceState
   method: string
   root: string
   id: string

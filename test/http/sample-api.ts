@@ -1,10 +1,10 @@
 /** A small API with every kind of declaration, for the tests of the pipeline. */
 
 import { z } from 'zod'
-import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter, type LoginLimiter, UNLOCK_USER } from '../../firmware/base/attempts.ts'
 import { CofferError } from '../../firmware/base/error.ts'
-import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
-import { STATES, type State } from '../../firmware/base/states.ts'
+import { createLog, type Log, type LogEntry } from '../../firmware/base/log.ts'
+import { type ApplianceState, STATES } from '../../firmware/base/states.ts'
 import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/kms/api/schema.ts'
 import { documentDeclarations } from '../../firmware/kms/documents/documents.ts'
 import type { Caller } from '../../firmware/kms/domain/roles.ts'
@@ -13,7 +13,7 @@ import { type Api, type ApiOptions, createApi } from '../../firmware/kms/pipelin
 
 /** What the handlers work on. */
 export interface Sample {
-  state: State
+  state: ApplianceState
   nowMs: number
   /** Keys by id, with what is their representation. */
   keys: Map<string, string>
@@ -21,15 +21,15 @@ export interface Sample {
   calls: string[]
   verifications: number
   /** Counts wrong credentials, and those that unlock. */
-  limiter: AttemptLimiter
+  limiter: LoginLimiter
 }
 
 export interface SampleApi {
   app: Api
   sample: Sample
-  limiter: AttemptLimiter
+  limiter: LoginLimiter
   log: Log
-  entries: Entry[]
+  entries: LogEntry[]
 }
 
 const keyParams = z.object({ id })
@@ -391,7 +391,7 @@ export const basic = (user: string, passphrase = PASSPHRASE): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi {
-  const limiter = createAttemptLimiter(() => sample.nowMs)
+  const limiter = createLoginLimiter(() => sample.nowMs)
   const sample: Sample = {
     state: 'Operational',
     nowMs: 0,
@@ -400,20 +400,20 @@ export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi 
     verifications: 0,
     limiter,
   }
-  const entries: Entry[] = []
+  const entries: LogEntry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
   const app = createApi<Sample>({
     declarations,
     others: documentDeclarations(declarations, { title: 'Sample', version: '1.2', vendor: 'Test' }, BASE_PATH),
     services: sample,
     state: () => sample.state,
-    era: () => sample.state,
+    epoch: () => sample.state,
     authenticate: async (user, passphrase) => {
       sample.verifications++
       const right = Buffer.from(passphrase).toString() === PASSPHRASE
       return (right ? CALLERS[user] : undefined) ?? null
     },
-    admit: ({ namespace }) => namespace !== 'gone',
+    namespaceExists: ({ namespace }) => namespace !== 'gone',
     limiter,
     log,
     ...options,

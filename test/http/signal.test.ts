@@ -6,7 +6,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'node:test'
 import { getRequestListener } from '@hono/node-server'
-import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter } from '../../firmware/base/attempts.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import type { Connection } from '../../firmware/http/server/exchange.ts'
 import { endpoint, type Request } from '../../firmware/kms/pipeline/endpoint.ts'
@@ -34,9 +34,9 @@ test('the signal of a request is aborted when its client goes, and not when it h
     ],
     services: null,
     state: () => 'Operational',
-    era: () => 0,
+    epoch: () => 0,
     authenticate: () => null,
-    limiter: createAttemptLimiter(),
+    limiter: createLoginLimiter(),
     log: createLog('error', () => {}),
   })
   const server = createServer(getRequestListener((request, env) => app.fetch(request, env as Connection)))

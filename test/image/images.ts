@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { hasGo } from '../../image/etcd-program.ts'
-import type { Architecture, Kernel } from '../../tools/qemu/arguments.ts'
+import type { Kernel, QemuArchitecture } from '../../tools/qemu/arguments.ts'
 import { flash } from '../../tools/qemu/flash.ts'
 import { makeReleaseKey } from '../../tools/release-key.ts'
 import { BUNDLE_SOURCES } from '../support/build.ts'
@@ -19,7 +19,7 @@ const IMAGES_MAX = 20 // kept in the cache, some 200 MB each
 const BUILD_MS_MAX = 900_000 // the first one compiles etcd
 
 interface ImageOptions {
-  architecture?: Architecture
+  architecture?: QemuArchitecture
   version?: string
   /** Directory of device.js and firmware.js to put on the image instead of the sources as they are. */
   bundle?: string

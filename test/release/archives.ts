@@ -1,11 +1,11 @@
 /** Makes archives and images, right and wrong ones, byte by byte. */
 
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { type Release, rawPublicKey } from '../../tools/update-image.ts'
+import { rawPublicKey, type UpdateRelease } from '../../tools/update-image.ts'
 
 export const utf8 = (text: string) => new Uint8Array(Buffer.from(text))
 
-export const RELEASE: Release = {
+export const RELEASE: UpdateRelease = {
   product: 'Coffer',
   version: '1.3.0',
   minimumVersion: '1.0',

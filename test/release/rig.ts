@@ -8,7 +8,7 @@ import { openSlots } from '../../boot/host/host-slots.ts'
 import { explain } from '../../boot/versions/slot-error.ts'
 import type { Slots } from '../../boot/versions/slots.ts'
 import { CofferError } from '../../firmware/base/error.ts'
-import { createLog, type Entry } from '../../firmware/base/log.ts'
+import { createLog, type LogEntry } from '../../firmware/base/log.ts'
 import type { SlotStep } from '../../firmware/channel/protocol.ts'
 import { createStager, type Stager } from '../../firmware/release/stager.ts'
 import { INSTALLED, releasePublicKey } from './archives.ts'
@@ -20,7 +20,7 @@ export interface Rig {
   stager: Stager
   /** The steps the boot manager was asked for. */
   steps: SlotStep['do'][]
-  entries: Entry[]
+  entries: LogEntry[]
   /** As a new boot manager finds what is on disk. */
   reopen(version?: string): Slots
   /** What lies in the slots' directory. */
@@ -46,7 +46,7 @@ export function openRig(t: Pick<TestContext, 'after'>, { releaseKey = releasePub
   }
   const slots = reopen()
   const steps: SlotStep['do'][] = []
-  const entries: Entry[] = []
+  const entries: LogEntry[] = []
   const machine = {
     slot: async (step: SlotStep) => {
       steps.push(step.do)

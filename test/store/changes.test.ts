@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { actAdmitted } from '../../firmware/base/admission.ts'
+import { runAuthorized } from '../../firmware/base/admission.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { commit, createStoreRig, text, utf8 } from './rig.ts'
@@ -81,7 +81,7 @@ test('a change of a request that is no longer admitted is refused when its turn 
   const check = (): void => {
     if (!isAdmitted) throw new CofferError('unauthenticated', 'The account was deleted')
   }
-  const late = actAdmitted(check, () => commit(vault, [change('a', 'a')]))
+  const late = runAuthorized(check, () => commit(vault, [change('a', 'a')]))
   isAdmitted = false
   const other = commit(vault, [change('b', 'b')])
   await assert.rejects(late, /account was deleted/)

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { inSlices } from '../../firmware/base/slices.ts'
+import { runInSlices } from '../../firmware/base/slices.ts'
 import type { Collection } from '../../firmware/kms/domain/collections.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
@@ -181,9 +181,9 @@ test('what a copy has from elsewhere while its damaged records are counted is no
   const watched = vault.watch()
   while (rig.reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
   const comparison = copy.compare()
-  for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
+  for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
   const { generation } = vault
-  await inSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
+  await runInSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
   await watched
   assert.deepEqual([copy.isDamaged, copy.distrust], [false, null])
   assert.deepEqual(rig.reports, ['a stored record of privateKeys is damaged'])

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AppOptions, createApp } from '../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../firmware/appliance/appliance.ts'
-import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
-import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
+import { createLoginLimiter } from '../../firmware/base/attempts.ts'
+import { createLog, type Log, type LogEntry } from '../../firmware/base/log.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
@@ -31,7 +31,7 @@ export interface Call extends Omit<AnyCall, 'body' | 'from' | 'timeoutMs'> {
 export class Rig implements Client {
   readonly pool: CryptoPool
   readonly appliance: Appliance
-  readonly entries: Entry[]
+  readonly entries: LogEntry[]
   readonly #app: ReturnType<typeof createApp>
   readonly dataDirectory: string
   readonly #passphrases = new Map([['admin', ADMIN]])
@@ -43,7 +43,7 @@ export class Rig implements Client {
     pool: CryptoPool,
     appliance: Appliance,
     log: Log,
-    entries: Entry[],
+    entries: LogEntry[],
     dataDirectory: string,
     more: Partial<AppOptions>,
     monotonic: { nowMs: number },
@@ -142,7 +142,7 @@ export async function makeRig(
   { dataDirectory = newDirectory(), pool: own, ...cluster }: Parts = {},
 ): Promise<Rig> {
   const pool = own ?? (await openPool())
-  const entries: Entry[] = []
+  const entries: LogEntry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
   const monotonic = { nowMs: 0 }
   const appliance = await openAppliance({
@@ -156,7 +156,7 @@ export async function makeRig(
     unlockCost: CHEAP,
     nowMs: () => monotonic.nowMs,
     ...cluster,
-    limiter: createAttemptLimiter(() => monotonic.nowMs),
+    limiter: createLoginLimiter(() => monotonic.nowMs),
   })
   return new Rig(pool, appliance, log, entries, dataDirectory, more, monotonic)
 }

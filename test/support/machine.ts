@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Architecture, type Firmware, type Kernel, missingPackages } from '../../tools/qemu/arguments.ts'
+import { type Kernel, missingPackages, type QemuArchitecture, type QemuFirmware } from '../../tools/qemu/arguments.ts'
 import { type Machine, type MachineOptions, startMachine } from '../../tools/qemu/machine.ts'
 import { PATIENCE_MS } from '../../tools/qemu/serial-console.ts'
 import type { Image } from '../image/images.ts'
@@ -21,7 +21,7 @@ const ATTEMPT_MS = 5000
 const INSTRUCTION = /\b(?:RIP|PC)=.*/g // of each processor, with its flags and whether it waits
 
 /** Options of a test file's tests: `test(name, onMachines(), ...)`. Without QEMU they are skipped, in CI they fail. */
-export function onMachines(architecture: Architecture = 'x64'): { timeout: number; skip: string | false } {
+export function onMachines(architecture: QemuArchitecture = 'x64'): { timeout: number; skip: string | false } {
   return { timeout: TEST_MS_MAX, ...unlessMissing([...missingPackages(architecture), ...packagesMissing(TOOLS)]) }
 }
 
@@ -41,7 +41,7 @@ export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
   /** Absent: a snapshot of the image's own disk. */
   disk?: string
   /** Absent: direct. */
-  firmware?: Firmware
+  firmware?: QemuFirmware
 }
 
 /**

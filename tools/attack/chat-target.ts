@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { request } from 'node:https'
 import { createLog } from '../../firmware/base/log.ts'
-import { createActsKept } from '../../firmware/chat/host/acts.ts'
+import { createChatAuditLog } from '../../firmware/chat/host/acts.ts'
 import { type Chat, createChat } from '../../firmware/chat/process/chat.ts'
 import { changeOperatorSettings } from '../../firmware/chat/realm/organization/operator/operator.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
@@ -55,7 +55,7 @@ export async function startChatTarget(directory: string): Promise<ChatTarget> {
       if (kind === 'change') lines++
     },
   }
-  const kept = createActsKept({ audit: () => audit, time: () => new Date().toISOString() })
+  const kept = createChatAuditLog({ audit: () => audit, time: () => new Date().toISOString() })
   const log = createLog('error', ({ message }) => console.error(message))
   const chat = createChat({
     directory,

@@ -33,12 +33,12 @@ export interface Attack {
   run(target: Target): Promise<Outcome>
 }
 
-export interface Reply {
+interface TargetReply {
   status: number
   bytes: Buffer
 }
 
-export interface Ask {
+interface AskTarget {
   as?: string
   /** The client's address: `127.0.0.n`. */
   from?: number
@@ -53,7 +53,7 @@ export interface Target {
   readonly port: number
   /** How often the firmware ended. */
   readonly crashes: number
-  call(method: string, path: string, ask?: Ask): Promise<Reply>
+  call(method: string, path: string, ask?: AskTarget): Promise<TargetReply>
   /** At the console; `unlocked` when it was right. */
   unlockAtConsole(passphrase: string): Promise<string>
   residentMib(): number
@@ -144,9 +144,9 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
 export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`
 
 /** One request on a connection that ends with it. Rejects when it breaks or is not answered. */
-function call(port: number, method: string, path: string, { as, from = 1, json, body, headers, on }: Ask = {}) {
+function call(port: number, method: string, path: string, { as, from = 1, json, body, headers, on }: AskTarget = {}) {
   const content = json === undefined ? body : JSON.stringify(json)
-  return new Promise<Reply>((resolve, reject) => {
+  return new Promise<TargetReply>((resolve, reject) => {
     const sent = request(
       {
         host: '127.0.0.1',

@@ -83,7 +83,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
   const owner = { email: 'owner@example.org', fullName: 'Owner' }
   const first = await createOrganization({ name: 'Benchmark', url: '', owner }, 'password of the benchmark')
   const people: User[] = [first]
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     for (let n = people.length; n < users; n++)
       people.push(
         addUser(realm, turn, {
@@ -94,7 +94,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
       )
   })
   const places: Channel[] = []
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     for (let n = 0; n < channels; n++) {
       const channel = channelOf(turn.nextId('channel'), turn.nextId('recipient'), `channel ${n}`, first)
       turn.put('channel', channel)
@@ -102,7 +102,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
     }
   })
   // Everybody is in the first channel, and in some others.
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const pairs = people.flatMap((user, n) => {
       const own = Array.from(
         { length: Math.min(SUBSCRIPTIONS_PER_USER, channels) - 1 },
@@ -113,7 +113,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
     subscribe(realm, turn, pairs)
   })
   const texts = createTexts(1)
-  const conversations = realm.change((turn) =>
+  const conversations = realm.transaction((turn) =>
     Array.from({ length: CONVERSATIONS }, (_, n) => {
       const first = people[n % users]!
       const pair = [first, people[texts.below(users)]!]
@@ -144,10 +144,10 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
     put(realm, n, { sender, recipient: channel.recipientId, topic, content, bits })
   }
   for (let from = 0; from < messages; from += BATCH)
-    realm.change(() => {
+    realm.transaction(() => {
       for (let n = from; n < Math.min(messages, from + BATCH); n++) addMessage(n)
     })
-  const keys = realm.change((turn) =>
+  const keys = realm.transaction((turn) =>
     people.map((user) => ({ email: user.email, key: makeKey(realm, turn, user, 'bench') })),
   )
   writeFileSync(join(directory!, 'keys.json'), JSON.stringify(keys))

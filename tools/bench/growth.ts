@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fillKeys, keyId, RSA_SHARE } from './fill.ts'
 import {
   ADMIN,
-  type Answer,
+  type BenchAnswer,
   bundleFor,
   createClient,
   expectSuccess,
@@ -97,7 +97,7 @@ async function measure(data: string, keys: number): Promise<Measured> {
   }
 }
 
-async function medianMs(action: () => Promise<Answer>): Promise<number> {
+async function medianMs(action: () => Promise<BenchAnswer>): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < WARM_UP_REQUESTS + REQUESTS; i++) {
     const startedAt = performance.now()

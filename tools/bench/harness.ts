@@ -113,12 +113,12 @@ async function stop(child: ChildProcess): Promise<void> {
   })
 }
 
-export interface Answer {
+export interface BenchAnswer {
   status: number
   text: string
 }
 
-export type Call = (method: string, path: string, credentials?: string, json?: unknown) => Promise<Answer>
+export type Call = (method: string, path: string, credentials?: string, json?: unknown) => Promise<BenchAnswer>
 
 /** A client that keeps its connections. */
 export function createClient(
@@ -151,7 +151,7 @@ export function createClient(
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`
 
 /** Throws unless the answer is a success. */
-export async function expectSuccess(answering: Promise<Answer>): Promise<Answer> {
+export async function expectSuccess(answering: Promise<BenchAnswer>): Promise<BenchAnswer> {
   const answer = await answering
   if (answer.status >= 300) throw new Error(`An answer of ${answer.status}: ${answer.text.slice(0, 200)}`)
   return answer

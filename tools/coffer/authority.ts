@@ -20,7 +20,7 @@ export interface Authority {
 }
 
 /** A line of `index.txt`. */
-export interface Entry {
+export interface IndexEntry {
   /** Valid, revoked, or expired: OpenSSL's `updatedb` sets that. */
   state: 'V' | 'R' | 'E'
   /** `YYMMDDHHMMSSZ`, or with four digits of the year from 2050 on. */
@@ -69,18 +69,23 @@ export async function readAuthority(directory: string): Promise<Authority> {
   }
 }
 
-export function readIndex({ directory }: Authority): Entry[] {
+export function readIndex({ directory }: Authority): IndexEntry[] {
   const lines = readFileSync(join(directory, INDEX), 'utf8').split('\n').filter(Boolean)
   return lines.map((line) => {
     const [state, notAfter, revoked, serial, , subject] = line.split('\t')
     const isWhole = /^[VRE]$/.test(state!) && /^([0-9A-F]{2})+$/.test(serial ?? '') && subject !== undefined
     if (!isWhole) throw new Failure(EXIT.refused, `a line of ${join(directory, INDEX)} is damaged: ${line}`)
-    return { state: state as Entry['state'], notAfter: notAfter!, revoked: revoked!, serial: serial!, subject }
+    return { state: state as IndexEntry['state'], notAfter: notAfter!, revoked: revoked!, serial: serial!, subject }
   })
 }
 
 /** On disk before the certificate is handed out: what is not in the index cannot be revoked by its number. */
-export async function addIssued(authority: Authority, entry: Entry, pem: string, signal: AbortSignal): Promise<void> {
+export async function addIssued(
+  authority: Authority,
+  entry: IndexEntry,
+  pem: string,
+  signal: AbortSignal,
+): Promise<void> {
   await writeWhole(issuedFile(authority, entry.serial), [Buffer.from(pem)], signal)
   const descriptor = openSync(join(authority.directory, INDEX), 'a')
   try {
@@ -91,10 +96,13 @@ export async function addIssued(authority: Authority, entry: Entry, pem: string,
   }
 }
 
-export const writeIndex = ({ directory }: Authority, entries: readonly Entry[], signal: AbortSignal): Promise<void> =>
-  writeWhole(join(directory, INDEX), [Buffer.from(entries.map(lineOf).join(''))], signal)
+export const writeIndex = (
+  { directory }: Authority,
+  entries: readonly IndexEntry[],
+  signal: AbortSignal,
+): Promise<void> => writeWhole(join(directory, INDEX), [Buffer.from(entries.map(lineOf).join(''))], signal)
 
-const lineOf = ({ state, notAfter, revoked, serial, subject }: Entry): string =>
+const lineOf = ({ state, notAfter, revoked, serial, subject }: IndexEntry): string =>
   `${[state, notAfter, revoked, serial, 'unknown', subject].join('\t')}\n`
 
 /** The number of the next list, which is counted up before that is made. */

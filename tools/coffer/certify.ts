@@ -28,8 +28,8 @@ import {
   addIssued,
   certificateFile,
   createAuthority,
-  type Entry,
   exclusively,
+  type IndexEntry,
   indexSubject,
   indexTime,
   readAuthority,
@@ -38,8 +38,8 @@ import {
   timeOfIndex,
   writeIndex,
 } from './authority.ts'
-import type { Given } from './command.ts'
-import type { Context } from './context.ts'
+import type { OptionValues } from './command.ts'
+import type { CommandContext } from './context.ts'
 import { EXIT, Failure, usage } from './failure.ts'
 import { readInput, writeWhole } from './files.ts'
 import { table } from './output.ts'
@@ -64,7 +64,7 @@ interface Signer {
   sign(body: Uint8Array): Promise<Uint8Array>
 }
 
-export async function init({ client, output, signal }: Context, given: Given): Promise<void> {
+export async function init({ client, output, signal }: CommandContext, given: OptionValues): Promise<void> {
   const key = given.arguments[0]!
   const directory = given.text('directory') ?? 'ca'
   const listUrl = given.text('crl-url')
@@ -80,7 +80,7 @@ export async function init({ client, output, signal }: Context, given: Given): P
   output.note(`${subject}, until ${notAfter.toISOString().slice(0, 10)}, SHA-256 ${fingerprint}`)
 }
 
-async function selfSigned(signer: Signer, given: Given): Promise<Buffer> {
+async function selfSigned(signer: Signer, given: OptionValues): Promise<Buffer> {
   const commonName = given.text('common-name')
   if (commonName === undefined) throw usage('what is it called?', '--common-name TEXT')
   const parts = [
@@ -114,7 +114,7 @@ function foreign(bytes: Buffer, { spki }: Signer): Buffer {
   return certificate.raw
 }
 
-export async function sign(context: Context, given: Given): Promise<void> {
+export async function sign(context: CommandContext, given: OptionValues): Promise<void> {
   const { client, output, signal } = context
   const authority = await authorityOf(given)
   const own = new X509Certificate(authority.certificate)
@@ -170,7 +170,7 @@ export async function sign(context: Context, given: Given): Promise<void> {
   output.result({ serial, notAfter, pem }, () => pem)
 }
 
-export async function list({ output }: Context, given: Given): Promise<void> {
+export async function list({ output }: CommandContext, given: OptionValues): Promise<void> {
   const entries = readIndex(await authorityOf(given))
   const now = new Date()
   const states = entries.map((entry) => {
@@ -197,7 +197,7 @@ export async function list({ output }: Context, given: Given): Promise<void> {
   )
 }
 
-export async function revoke({ output, signal }: Context, given: Given): Promise<void> {
+export async function revoke({ output, signal }: CommandContext, given: OptionValues): Promise<void> {
   const authority = await authorityOf(given)
   const reason = given.text('reason')
   const serial = serialOf(given.arguments[0]!, authority)
@@ -213,7 +213,7 @@ export async function revoke({ output, signal }: Context, given: Given): Promise
   output.note(`${serial} is revoked. Who checks learns it from the next list: coffer ca crl`)
 }
 
-export async function revocationList(context: Context, given: Given): Promise<void> {
+export async function revocationList(context: CommandContext, given: OptionValues): Promise<void> {
   const { client, output, signal } = context
   const authority = await authorityOf(given)
   const days = daysOf(given, LIST_DAYS)
@@ -235,7 +235,7 @@ export async function revocationList(context: Context, given: Given): Promise<vo
   output.result({ pem, ...(file !== '-' && { file }) }, () => (file === '-' ? pem : file))
 }
 
-const authorityOf = (given: Given): Promise<Authority> => readAuthority(given.text('directory') ?? 'ca')
+const authorityOf = (given: OptionValues): Promise<Authority> => readAuthority(given.text('directory') ?? 'ca')
 
 async function createSigner(api: Client, id: string): Promise<Signer> {
   const [key, pem] = await Promise.all([api.key(id), api.publicKey(id)])
@@ -372,7 +372,7 @@ function certificateIn(bytes: Buffer): X509Certificate {
   }
 }
 
-function revokedOf({ serial, revoked }: Entry): { serial: Uint8Array; at: Date; reason?: Reason } {
+function revokedOf({ serial, revoked }: IndexEntry): { serial: Uint8Array; at: Date; reason?: Reason } {
   const [at, reason] = revoked.split(',')
   return { serial: Buffer.from(serial, 'hex'), at: timeOfIndex(at!), ...(reason && { reason: reason as Reason }) }
 }
@@ -386,7 +386,7 @@ function newSerial(): Uint8Array {
 
 const hexOf = (serial: Uint8Array): string => toHex(serial).toUpperCase()
 
-function daysOf(given: Given, days: number): number {
+function daysOf(given: OptionValues, days: number): number {
   const wanted = given.number('days') ?? days
   if (wanted < 1 || wanted > DAYS_MAX) throw usage(`--days: from 1 to ${DAYS_MAX}`)
   return wanted

@@ -1,7 +1,7 @@
 /** What a command is: the one declaration from which parser, help, completion and manual page are made. */
 
 import type { Role } from '../../firmware/client/types.ts'
-import type { Context } from './context.ts'
+import type { CommandContext } from './context.ts'
 
 export interface Option {
   /** One letter. */
@@ -15,7 +15,7 @@ export interface Option {
   summary: string
 }
 
-export type Options = Readonly<Record<string, Option>>
+export type CommandOptions = Readonly<Record<string, Option>>
 
 export interface Command {
   /** `key generate`. */
@@ -23,7 +23,7 @@ export interface Command {
   summary: string
   /** `KEY`, `[FILE]`, `TAG...`. */
   arguments?: string
-  options?: Options
+  options?: CommandOptions
   /** Whose account it uses: the first of these that the profile names a user for. Absent: no credentials are sent. */
   roles?: readonly Role[]
   /** A line that works as it stands. */
@@ -32,11 +32,11 @@ export interface Command {
   isFirst?: boolean
   /** The name of a command of NetHSM's. */
   isNethsm?: boolean
-  run(context: Context, given: Given): Promise<void>
+  run(context: CommandContext, given: OptionValues): Promise<void>
 }
 
 /** What was given to a command, by the names in its declaration. */
-export interface Given {
+export interface OptionValues {
   arguments: readonly string[]
   text(name: string): string | undefined
   list(name: string): string[]
@@ -45,7 +45,7 @@ export interface Given {
 }
 
 /** Of every command. */
-export const COMMON: Options = {
+export const COMMON: CommandOptions = {
   profile: {
     value: 'NAME',
     summary: 'the appliance, by the name that connect gave it; else COFFER_PROFILE, else "default"',
@@ -67,7 +67,7 @@ export const COMMON: Options = {
 }
 
 /** Before the command's words, as NetHSM's command has them. */
-export const LEADING: Options = {
+export const LEADING: CommandOptions = {
   ...COMMON,
   host: { ...COMMON.host!, short: 'h' },
   username: { short: 'u', value: 'NAME', summary: 'the same as --user' },

@@ -3,14 +3,14 @@
 import { type Client, createClient } from '../../firmware/client/client.ts'
 import { basicCredentials, type Transport, withRetries } from '../../firmware/client/request.ts'
 import type { Role } from '../../firmware/client/types.ts'
-import type { Command, Given } from './command.ts'
+import type { Command, OptionValues } from './command.ts'
 import { usage } from './failure.ts'
 import { createOutput, type Output } from './output.ts'
 import { passphraseFrom, secretFile, takeVariables } from './passphrase.ts'
 import { DEFAULT_PROFILE, type Profile, readProfile, writeProfile } from './profile.ts'
 import { createTransport, type Trust } from './transport.ts'
 
-export interface Context {
+export interface CommandContext {
   output: Output
   /** Ended by Ctrl-C. */
   signal: AbortSignal
@@ -29,11 +29,11 @@ export interface Context {
   remember(role: Role, user: string): void
   /** From the option `--NAME @FILE` if it is given. */
   passphrase(name: string, what: string, isNew?: boolean): Promise<string>
-  given: Given
+  given: OptionValues
 }
 
 /** For a command with what was given to it; `leading` stood before its words. */
-export function createContext(command: Command, given: Given, signal: AbortSignal): Context {
+export function createContext(command: Command, given: OptionValues, signal: AbortSignal): CommandContext {
   const output = createOutput({ json: given.flag('json'), quiet: given.flag('quiet') })
   const variables = takeVariables()
   const name = given.text('profile') ?? (process.env.COFFER_PROFILE || DEFAULT_PROFILE)

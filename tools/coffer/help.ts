@@ -1,6 +1,6 @@
 /** What is said of the commands: first steps, a list, a page for each, and a manual page (man(7)). All from the table. */
 
-import { COMMON, type Command, LEADING, type Option, type Options } from './command.ts'
+import { COMMON, type Command, type CommandOptions, LEADING, type Option } from './command.ts'
 import { table } from './output.ts'
 
 const ABOUT = 'coffer administers and uses a Coffer, the appliance that keeps keys.'
@@ -35,7 +35,7 @@ const synopsis = ({ words, arguments: names, options }: Command): string =>
 const optionName = (name: string, { short, value }: Option): string =>
   `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`
 
-const optionTable = (options: Options): string =>
+const optionTable = (options: CommandOptions): string =>
   table(
     ['', ''],
     Object.entries(options).map(([name, option]) => [`  ${optionName(name, option)}`, describe(option)]),
@@ -46,7 +46,8 @@ const describe = ({ summary, choices }: Option): string => (choices ? `${summary
 /** roff of the man macros. */
 export function manual(commands: readonly Command[], version: string): string {
   const item = (head: string, text: string) => `.TP\n\\fB${roff(head)}\\fR\n${roff(text)}`
-  const options = (list: Options) => Object.entries(list).map(([name, o]) => item(optionName(name, o), describe(o)))
+  const options = (list: CommandOptions) =>
+    Object.entries(list).map(([name, o]) => item(optionName(name, o), describe(o)))
   const body = commands.flatMap((command) => [
     `.SS "${roff(synopsis(command))}"`,
     roff(command.summary),

@@ -2,7 +2,7 @@
 
 import { writeSync } from 'node:fs'
 import manifest from '../../package.json' with { type: 'json' }
-import type { Given } from './command.ts'
+import type { OptionValues } from './command.ts'
 import { createContext } from './context.ts'
 import { EXIT, explain } from './failure.ts'
 import { firstDay, listing, page } from './help.ts'
@@ -40,7 +40,7 @@ async function main(line: string[]): Promise<number> {
   }
 }
 
-function general(given: Given): number {
+function general(given: OptionValues): number {
   if (given.flag('version')) return print(`coffer ${manifest.version}\n`)
   return print(given.flag('help') ? listing(COMMANDS) : firstDay(COMMANDS))
 }

@@ -1,14 +1,14 @@
 /** Arguments to a command and what was given to it, by the table of commands. */
 
 import { parseArgs } from 'node:util'
-import { COMMON, type Command, type Given, LEADING, type Options } from './command.ts'
+import { COMMON, type Command, type CommandOptions, LEADING, type OptionValues } from './command.ts'
 import { usage } from './failure.ts'
 import { secretFile } from './passphrase.ts'
 
 interface Parsed {
   /** Null: help for all, or the version. */
   command: Command | null
-  given: Given
+  given: OptionValues
 }
 
 /** Throws `Failure` with exit status 2. */
@@ -40,7 +40,7 @@ export function find(commands: readonly Command[], line: readonly string[]): Com
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-function parseWith(options: Options, args: string[], allowPositionals: boolean) {
+function parseWith(options: CommandOptions, args: string[], allowPositionals: boolean) {
   const declared = Object.entries(options).map(([name, { short, value, many }]) => [
     name,
     {
@@ -82,7 +82,7 @@ function translate({ username, password, 'ca-certs': ca, 'no-verify-tls': insecu
 /** The one option of NetHSM's command that has two letters after one dash. */
 const longName = (text: string): string => (text === '-iv' ? '--initialization-vector' : text)
 
-function checkChoices(options: Options, values: Values): void {
+function checkChoices(options: CommandOptions, values: Values): void {
   for (const [name, { choices }] of Object.entries(options)) {
     if (choices === undefined) continue
     for (const value of [values[name] ?? []].flat())
@@ -110,7 +110,7 @@ function unknown(commands: readonly Command[], line: readonly string[]) {
   )
 }
 
-function toGiven(values: Values, positionals: readonly string[]): Given {
+function toGiven(values: Values, positionals: readonly string[]): OptionValues {
   return {
     arguments: positionals,
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),

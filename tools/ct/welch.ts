@@ -16,7 +16,7 @@ const NEARBY = 2
 /** Differences that are tried on the samples, in nanoseconds. */
 const TRIED_NS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000]
 
-export interface Comparison {
+interface Comparison {
   /** Largest |t|. */
   t: number
   /** The smallest difference, of those tried, that is found when it is added to half of the samples, in nanoseconds. */

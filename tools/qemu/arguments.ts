@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs'
 
-export type Architecture = 'x64' | 'arm64'
+export type QemuArchitecture = 'x64' | 'arm64'
 
 /** `direct` loads the kernel without any firmware; `ovmf-secure` has Secure Boot, in setup mode until keys are enrolled. */
-export type Firmware = 'direct' | 'ovmf' | 'ovmf-secure'
+export type QemuFirmware = 'direct' | 'ovmf' | 'ovmf-secure'
 
 export interface Kernel {
   image: string
@@ -14,8 +14,8 @@ export interface Kernel {
 }
 
 export interface Hardware {
-  architecture: Architecture
-  firmware: Firmware
+  architecture: QemuArchitecture
+  firmware: QemuFirmware
   /** Of `direct` only. */
   kernel?: Kernel | undefined
   /** A raw disk image. */
@@ -60,7 +60,7 @@ interface Forward {
 }
 
 /** Debian's package for each file that a machine needs and this computer may lack. */
-const PACKAGES: Record<Architecture, Record<string, string>> = {
+const PACKAGES: Record<QemuArchitecture, Record<string, string>> = {
   x64: {
     '/usr/bin/qemu-system-x86_64': 'qemu-system-x86',
     '/usr/share/OVMF/OVMF_CODE_4M.fd': 'ovmf',
@@ -76,16 +76,16 @@ const PACKAGES: Record<Architecture, Record<string, string>> = {
 }
 
 /** The Debian packages to install before a machine can run; none when all is there. */
-export function missingPackages(architecture: Architecture): string[] {
+export function missingPackages(architecture: QemuArchitecture): string[] {
   const needed = Object.entries(PACKAGES[architecture])
   return needed.filter(([file]) => !existsSync(file)).map(([, name]) => name)
 }
 
-export const programOf = (architecture: Architecture): string =>
+export const programOf = (architecture: QemuArchitecture): string =>
   architecture === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64'
 
 /** The firmware's variables as they leave the factory, to be copied for each machine. */
-export const variablesTemplate = (architecture: Architecture): string =>
+export const variablesTemplate = (architecture: QemuArchitecture): string =>
   architecture === 'x64' ? '/usr/share/OVMF/OVMF_VARS_4M.fd' : '/usr/share/AAVMF/AAVMF_VARS.fd'
 
 /** Without the serial console, which each caller connects as it likes. */
@@ -181,7 +181,7 @@ export function userNetwork({ forwards, isolated }: { forwards: Forward[]; isola
   return `user,id=net,${net},restrict=${isolated ? 'on' : 'off'}${forwarded.join('')}`
 }
 
-function tpm(architecture: Architecture, socket: string): string[] {
+function tpm(architecture: QemuArchitecture, socket: string): string[] {
   const device = architecture === 'x64' ? 'tpm-crb' : 'tpm-tis-device'
   return [
     ...['-chardev', `socket,id=tpm,path=${escaped(socket)}`, '-tpmdev', 'emulator,id=tpm0,chardev=tpm'],

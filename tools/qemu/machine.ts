@@ -8,7 +8,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePorts } from '../free-ports.ts'
-import { type Architecture, argumentsOf, escaped, type Hardware, programOf, variablesTemplate } from './arguments.ts'
+import {
+  argumentsOf,
+  escaped,
+  type Hardware,
+  programOf,
+  type QemuArchitecture,
+  variablesTemplate,
+} from './arguments.ts'
 import { type Console, createConsole } from './serial-console.ts'
 
 /** The guest's ports, as boot/device sets them. */
@@ -48,7 +55,7 @@ export interface Machine extends Console {
 }
 
 /** Without COFFER_QEMU_ACCEL, and for machines of another kind than this one, what every computer can do. */
-export const acceleratorOf = (architecture: Architecture): string =>
+export const acceleratorOf = (architecture: QemuArchitecture): string =>
   architecture === process.arch ? (process.env.COFFER_QEMU_ACCEL ?? 'tcg') : 'tcg'
 
 export async function startMachine(options: MachineOptions): Promise<Machine> {
@@ -79,7 +86,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
 }
 
 /** A private copy of the factory's variables. */
-export function copyVariables(architecture: Architecture, directory: string): string {
+export function copyVariables(architecture: QemuArchitecture, directory: string): string {
   const path = join(directory, 'variables.fd')
   copyFileSync(variablesTemplate(architecture), path)
   return path

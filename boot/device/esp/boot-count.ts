@@ -13,18 +13,18 @@ export interface BootEntry {
   /** Its name in EFI/Linux. */
   file: string
   version: string
-  counter: Counter | null
+  counter: TriesCounter | null
 }
 
-export interface Counter {
+export interface TriesCounter {
   left: number
   done: number
 }
 
 export const TRIES = 3
-export const ALL_TRIES: Counter = { left: TRIES, done: 0 }
+export const ALL_TRIES: TriesCounter = { left: TRIES, done: 0 }
 /** Never tried, and without a try: it starts only when everything else has none left. */
-export const LAST_RESORT: Counter = { left: 0, done: 0 }
+export const LAST_RESORT: TriesCounter = { left: 0, done: 0 }
 
 const NAME = /^coffer_([0-9.]+)(?:\+(\d{1,3})(?:-(\d{1,3}))?)?\.efi$/i
 
@@ -35,7 +35,7 @@ export function parseEntry(file: string): BootEntry | null {
   return { file, version, counter: left === undefined ? null : { left: Number(left), done: Number(done ?? 0) } }
 }
 
-export const entryName = (version: string, counter: Counter | null): string =>
+export const entryName = (version: string, counter: TriesCounter | null): string =>
   `coffer_${version}${counter === null ? '' : `+${counter.left}-${counter.done}`}.efi`
 
 export const isLastResort = ({ counter }: BootEntry): boolean => counter?.left === 0 && counter.done === 0

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { readDiskUsage } from '../../../firmware/base/disk-space.ts'
 import { syncDirectory } from '../../base/files.ts'
 import type { EspAccess } from '../system/mounts.ts'
-import { type BootEntry, type Counter, entryName, parseEntry } from './boot-count.ts'
+import { type BootEntry, entryName, parseEntry, type TriesCounter } from './boot-count.ts'
 import { INCOMING, VERSIONS } from './repair.ts'
 
 export interface Esp {
@@ -29,9 +29,9 @@ export interface Esp {
 interface EspChanges {
   remove(entry: BootEntry): void
   /** Gives it another counter. */
-  recount(entry: BootEntry, counter: Counter | null): void
+  recount(entry: BootEntry, counter: TriesCounter | null): void
   /** The file of this name in the incoming directory becomes bootable; the directory goes. */
-  install(name: string, version: string, counter: Counter): void
+  install(name: string, version: string, counter: TriesCounter): void
 }
 
 interface EspOptions {

@@ -3,19 +3,19 @@
 import { SlotError } from '../../versions/slot-error.ts'
 import { isRoot, readRootName } from '../system/root-file-system.ts'
 import { openPortableExecutable, PeError, type PortableExecutable } from './portable-executable.ts'
-import { refuseUnsigned, type SecureBoot } from './secure-boot.ts'
+import { refuseUnsigned, type SecureBootState } from './secure-boot.ts'
 
-export type Architecture = 'x64' | 'arm64'
+export type MachineArchitecture = 'x64' | 'arm64'
 
-const MACHINES: Readonly<Record<Architecture, number>> = { x64: 0x8664, arm64: 0xaa64 } // PE format, "Machine Types"
+const MACHINES: Readonly<Record<MachineArchitecture, number>> = { x64: 0x8664, arm64: 0xaa64 } // PE format, "Machine Types"
 const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux'] // systemd-stub(7)
 
 export interface Expected {
-  architecture: Architecture
+  architecture: MachineArchitecture
   version: string
   /** Where its root file system is: a file or a block device. */
   root: string
-  secureBoot: SecureBoot | null
+  secureBoot: SecureBootState | null
 }
 
 /** Throws a SlotError with what stands against it. */

@@ -6,7 +6,7 @@ import { findSigners, readCertificate } from './authenticode.ts'
 import type { ReadVariable } from './efi-variables.ts'
 import type { PortableExecutable } from './portable-executable.ts'
 
-export interface SecureBoot {
+export interface SecureBootState {
   allowed: SignatureList
   forbidden: SignatureList
 }
@@ -25,7 +25,7 @@ const LIST_HEADER_BYTES = 28
 const OWNER_BYTES = 16
 
 /** Null when the firmware starts anything. */
-export function readSecureBoot(read: ReadVariable): SecureBoot | null {
+export function readSecureBoot(read: ReadVariable): SecureBootState | null {
   if (read('SecureBoot', GLOBAL)?.[0] !== 1) return null
   return {
     allowed: parseSignatureLists(read('db', SECURITY_DATABASE)),
@@ -37,7 +37,7 @@ export function readSecureBoot(read: ReadVariable): SecureBoot | null {
  * Throws a SlotError unless the firmware would start it. A signer has to be in the database, or be certified by one that
  * is; longer chains, which firmware may follow, are not taken.
  */
-export function refuseUnsigned(program: PortableExecutable, { allowed, forbidden }: SecureBoot): void {
+export function refuseUnsigned(program: PortableExecutable, { allowed, forbidden }: SecureBootState): void {
   const hash = program.sha256().toString('hex')
   if (forbidden.hashes.has(hash)) throw new SlotError('The Secure Boot settings of this machine forbid the image')
   if (allowed.hashes.has(hash)) return

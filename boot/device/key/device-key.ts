@@ -18,7 +18,7 @@ import {
   evictSealed,
   makeSealed,
   type OpenedCounter,
-  type OpenedKey,
+  type OpenedDeviceKey,
   openSealed,
   raiseTo,
 } from './sealed-key.ts'
@@ -26,7 +26,7 @@ import { readRecord } from './sealed-record.ts'
 import { refusalOf } from './sealed-refusal.ts'
 
 /** Counts up, and nobody counts back. */
-export interface Counter {
+export interface TpmCounter {
   readonly value: number
   /** Says what stood against it. */
   raiseTo(value: number): string | null
@@ -34,7 +34,7 @@ export interface Counter {
 
 export interface DeviceKeys {
   /** That of the TPM which gave the key; null where the key is in a file, or the TPM has made none with it. */
-  readonly counter: Counter | null
+  readonly counter: TpmCounter | null
   /** Asked at each start of the firmware. The caller wipes it. */
   open(): DeviceKey
   /** Part of a factory reset, with the data partition still mounted: nothing opens what was sealed. Says what stood against it. */
@@ -90,7 +90,7 @@ export function eraseDeviceKey(directory: string, openTpm: OpenTpm = openOwnTpm)
   return problem
 }
 
-function createCounter({ handle, value }: OpenedCounter, openTpm: OpenTpm): Counter {
+function createCounter({ handle, value }: OpenedCounter, openTpm: OpenTpm): TpmCounter {
   let known = value
   return {
     get value() {
@@ -126,8 +126,8 @@ interface Disk {
   recordPath: string
 }
 
-function openOnce(disk: Disk, openTpm: OpenTpm): OpenedKey {
-  let key: OpenedKey | null = null
+function openOnce(disk: Disk, openTpm: OpenTpm): OpenedDeviceKey {
+  let key: OpenedDeviceKey | null = null
   try {
     const tpm = openTpm()
     if (tpm === null) return withoutTpm(disk)
@@ -147,7 +147,7 @@ function openOnce(disk: Disk, openTpm: OpenTpm): OpenedKey {
   }
 }
 
-function withoutTpm({ problem, keyPath, recordPath, storeDirectory }: Disk): OpenedKey {
+function withoutTpm({ problem, keyPath, recordPath, storeDirectory }: Disk): OpenedDeviceKey {
   if (problem !== null) return { problem }
   if (existsSync(recordPath)) {
     if (!isEmpty(storeDirectory))
@@ -157,7 +157,7 @@ function withoutTpm({ problem, keyPath, recordPath, storeDirectory }: Disk): Ope
   return fromFile(keyPath, storeDirectory)
 }
 
-function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Disk): OpenedKey {
+function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Disk): OpenedDeviceKey {
   if (problem !== null) return { problem }
   if (existsSync(keyPath)) return fromFile(keyPath, storeDirectory)
   if (isEmpty(storeDirectory)) {
@@ -171,7 +171,7 @@ function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Dis
   return 'problem' in record ? record : openSealed(tpm, record)
 }
 
-function fromFile(keyPath: string, storeDirectory: string): OpenedKey {
+function fromFile(keyPath: string, storeDirectory: string): OpenedDeviceKey {
   const opened = openDeviceKey(keyPath, storeDirectory)
   return 'key' in opened ? { ...opened, counter: null } : opened
 }

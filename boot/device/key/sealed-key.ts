@@ -16,9 +16,9 @@ import type { Tpm } from '../../tpm/command.ts'
 import { counterUnder, makeCounter, raiseCounter, readCounter, removeCounter } from '../../tpm/counter.ts'
 import { randomOf } from '../../tpm/random.ts'
 import { extendRegister, readRegisters } from '../../tpm/registers.ts'
-import { type Conditions, evict, nameUnder, unseal, withSealed } from '../../tpm/sealed.ts'
+import { evict, nameUnder, type SealConditions, unseal, withSealed } from '../../tpm/sealed.ts'
 import { withStorageKey } from '../../tpm/storage-key.ts'
-import { type SealedRecord, writeRecord } from './sealed-record.ts'
+import { type TpmSealedRecord, writeRecord } from './sealed-record.ts'
 
 export const SECURE_BOOT = 7
 export const CLOSED_BY_US = 15
@@ -38,10 +38,12 @@ export interface OpenedCounter {
 }
 
 /** The counter is null for keys of versions that made none. */
-export type OpenedKey = { key: Uint8Array; counter: OpenedCounter | null } | Exclude<DeviceKey, { key: Uint8Array }>
+export type OpenedDeviceKey =
+  | { key: Uint8Array; counter: OpenedCounter | null }
+  | Exclude<DeviceKey, { key: Uint8Array }>
 
 /** Makes a key and has the TPM keep it. Throws an error of the TPM. */
-export function makeSealed(tpm: Tpm, recordPath: string): OpenedKey {
+export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
   const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
   const register7 = registers.get(SECURE_BOOT)!
   if (!isZero(registers.get(CLOSED_BY_US)!)) return { problem: `it cannot be made: ${CLOSED}` }
@@ -70,7 +72,7 @@ export function makeSealed(tpm: Tpm, recordPath: string): OpenedKey {
 }
 
 /** The key, or why this machine does not give it now. Throws an error of the TPM. */
-export function openSealed(tpm: Tpm, record: SealedRecord): OpenedKey {
+export function openSealed(tpm: Tpm, record: TpmSealedRecord): OpenedDeviceKey {
   const { handle, name, storageKeyName, register7, counter } = record
   const withhold = (problem: string) => ({ problem, withheld: true }) as const
   const found = nameUnder(tpm, handle)
@@ -97,7 +99,7 @@ export function raiseTo(tpm: Tpm, { handle, value }: OpenedCounter, wanted: numb
 }
 
 /** Destroys the key, if the TPM still has it. Throws an error of the TPM. */
-export function evictSealed(tpm: Tpm, { handle, name, counter }: SealedRecord): void {
+export function evictSealed(tpm: Tpm, { handle, name, counter }: TpmSealedRecord): void {
   const found = nameUnder(tpm, handle)
   if (found === null || !equal(found, name)) return
   evict(tpm, handle)
@@ -117,7 +119,7 @@ export function closeRegister(tpm: Tpm): void {
   extendRegister(tpm, CLOSED_BY_US, createHash('sha256').update('Coffer: the device key is closed').digest())
 }
 
-const conditions = (register7: Uint8Array, counter: number | null): Conditions => ({
+const conditions = (register7: Uint8Array, counter: number | null): SealConditions => ({
   registers: new Map([
     [SECURE_BOOT, register7],
     [CLOSED_BY_US, ZERO],

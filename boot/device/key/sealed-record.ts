@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { writeDurably } from '../../base/files.ts'
 
-export interface SealedRecord {
+export interface TpmSealedRecord {
   /** Of the persistent object. */
   handle: number
   /** The object's. */
@@ -28,7 +28,7 @@ const schema = z.strictObject({
   counter: z.int().nullable().default(null),
 })
 
-export function writeRecord(path: string, { handle, name, storageKeyName, register7, counter }: SealedRecord): void {
+export function writeRecord(path: string, { handle, name, storageKeyName, register7, counter }: TpmSealedRecord): void {
   const texts = { name: toHex(name), storageKeyName: toHex(storageKeyName), register7: toHex(register7) }
   const members = { handle, ...texts, counter }
   const text = JSON.stringify(members satisfies z.infer<typeof schema>)
@@ -36,7 +36,7 @@ export function writeRecord(path: string, { handle, name, storageKeyName, regist
 }
 
 /** The record, or why it is none. */
-export function readRecord(path: string): SealedRecord | { problem: string } {
+export function readRecord(path: string): TpmSealedRecord | { problem: string } {
   try {
     const [text = '', checksum] = readFileSync(path, 'utf8').split('\n')
     if (checksum !== checksumOf(text)) return { problem: `${path} is damaged` }

@@ -6,7 +6,7 @@ export const BUSYBOX = '/bin/busybox'
 
 const OUTPUT_CHARACTERS_MAX = 64 * 1024 // e2fsck names every file it mends
 
-export interface Outcome {
+interface ProgramExit {
   /** Null when a signal ended it or it could not be started. */
   status: number | null
   /** Both streams, as they came. */
@@ -16,7 +16,7 @@ export interface Outcome {
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin', LC_ALL: 'C' }
 
 /** Does not block: a check of a large disk takes longer than the watchdog waits. */
-export function runProgram(file: string, parameters: readonly string[], input = ''): Promise<Outcome> {
+export function runProgram(file: string, parameters: readonly string[], input = ''): Promise<ProgramExit> {
   return new Promise((resolve) => {
     const child = spawn(file, parameters, { stdio: 'pipe', env: ENVIRONMENT })
     let output = ''
@@ -45,7 +45,7 @@ export function mustRunNow(file: string, parameters: readonly string[]): void {
   expectSuccess(file, parameters, { status, output: error === undefined ? stdout + stderr : error.message })
 }
 
-function expectSuccess(file: string, parameters: readonly string[], { status, output }: Outcome): void {
+function expectSuccess(file: string, parameters: readonly string[], { status, output }: ProgramExit): void {
   if (status === 0) return
   const name = file === BUSYBOX ? parameters[0] : file.slice(file.lastIndexOf('/') + 1)
   const lastLine = output.trim().split('\n').at(-1)

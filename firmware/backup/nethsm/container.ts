@@ -40,7 +40,7 @@ export interface Origin {
   settingsKey: Uint8Array
 }
 
-export interface Entry {
+export interface BackupEntry {
   /** Begins with a slash. */
   path: string
   value: Uint8Array
@@ -78,7 +78,7 @@ export class EntryWriter {
     this.#random = random
   }
 
-  encode(entry: Entry): Uint8Array {
+  encode(entry: BackupEntry): Uint8Array {
     this.#tally.add(entry)
     return this.#encode(entry)
   }
@@ -89,7 +89,7 @@ export class EntryWriter {
     return concatBytes(this.#encode({ path, value }), END)
   }
 
-  #encode({ path, value }: Entry): Uint8Array {
+  #encode({ path, value }: BackupEntry): Uint8Array {
     const plain = concatBytes(field(utf8ToBytes(path)), value)
     try {
       return field(sealGcm(this.#backupKey, 'backup', plain, this.#random))
@@ -123,7 +123,7 @@ class Tally {
   readonly #hash: Hash = createHash('sha256')
   #count = 0
 
-  add({ path, value }: Entry): void {
+  add({ path, value }: BackupEntry): void {
     this.#count++
     this.#hash.update(field(utf8ToBytes(path))).update(field(value))
   }
@@ -148,7 +148,7 @@ export function readPreamble(source: Source): { version: 0 | 1; salt: Uint8Array
 }
 
 /** What follows the salt. Throws `invalid`, also when the passphrase was wrong. */
-export function openBackup(source: Source, version: 0 | 1, backupKey: Uint8Array): OpenBackup {
+export function openBackup(source: Source, version: 0 | 1, backupKey: Uint8Array): OpenNethsmBackup {
   const open = (context: string): Uint8Array => {
     const sealed = readField(source)
     const value = sealed === null ? null : openGcm(backupKey, context, sealed)
@@ -167,14 +167,14 @@ export function openBackup(source: Source, version: 0 | 1, backupKey: Uint8Array
   return { origin, entries: () => entries(source, origin, backupKey) }
 }
 
-export interface OpenBackup {
+interface OpenNethsmBackup {
   /** The caller wipes the key of the settings. */
   readonly origin: Origin
   /** To be read once; ends when the backup was found whole, throws `invalid` where it is not. Values are to be wiped. */
-  entries(): Generator<Entry, void>
+  entries(): Generator<BackupEntry, void>
 }
 
-function* entries(source: Source, origin: Origin, backupKey: Uint8Array): Generator<Entry, void> {
+function* entries(source: Source, origin: Origin, backupKey: Uint8Array): Generator<BackupEntry, void> {
   const ours = origin.version === 1 && isOurs(origin, backupKey)
   const last = completenessPath(origin.deviceId)
   const tally = new Tally()
@@ -201,7 +201,7 @@ function endOf(source: Source): void {
   if (!equalBytes(end, END.subarray(LENGTH_BYTES))) throw damaged()
 }
 
-function openEntry(length: number | null, source: Source, backupKey: Uint8Array): Entry {
+function openEntry(length: number | null, source: Source, backupKey: Uint8Array): BackupEntry {
   const sealed = length === null ? null : take(length, source)
   const plain = sealed === null ? null : openGcm(backupKey, 'backup', sealed)
   if (plain === null || plain.length < LENGTH_BYTES) throw damaged()

@@ -8,14 +8,14 @@ import { wipe } from '../../base/secret.ts'
 import { openGcm } from '../../crypto/gcm.ts'
 import { SEAL_KEY_BYTES } from '../../crypto/seal.ts'
 import type { CryptoPool } from '../../crypto/types.ts'
-import type { Change, Records } from '../../kms/domain/collections.ts'
+import type { RecordChange, Records } from '../../kms/domain/collections.ts'
 import { encodeUser } from '../../kms/domain/user-record.ts'
 import { CLUSTER_CA, type DeviceArea } from '../../store/device-area.ts'
 import type { StoreFile } from '../../store/store.ts'
 import { backupKeyChange } from '../backup-key.ts'
 import { SALT_BYTES } from '../container.ts'
 import { addToReport, type Omission, omissionText } from '../restore-report.ts'
-import type { Entry } from './container.ts'
+import type { BackupEntry } from './container.ts'
 import { placeOf, type StoreKeys, storeKeysOf } from './paths.ts'
 import { decodeKeyEntry, decodeUser, type Imports, type Omit, unreadable } from './records.ts'
 import { BACKUP_PLACES, backupEntryPaths } from './restore.ts'
@@ -71,13 +71,13 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
 }
 
 export interface Imported {
-  changes: Change[]
+  changes: RecordChange[]
   clusterCa: Uint8Array | null
   omissions: Omission[]
 }
 
 /** One entry that cannot be read must not keep all others away. */
-function accepted(outcome: PromiseSettledResult<Imported>, { path }: Entry): Imported {
+function accepted(outcome: PromiseSettledResult<Imported>, { path }: BackupEntry): Imported {
   if (outcome.status === 'fulfilled') return outcome.value
   const { reason } = outcome
   if (!(reason instanceof CofferError && reason.code === 'invalid')) throw reason
@@ -85,10 +85,10 @@ function accepted(outcome: PromiseSettledResult<Imported>, { path }: Entry): Imp
 }
 
 /** What an entry becomes; the caller wipes it. Throws `invalid`. */
-export async function recordsOf({ path, value }: Entry, keys: StoreKeys, pool: Imports): Promise<Imported> {
+export async function recordsOf({ path, value }: BackupEntry, keys: StoreKeys, pool: Imports): Promise<Imported> {
   const omissions: Omission[] = []
   const omit: Omit = (part, reason) => void omissions.push({ entry: nameOf(path), part, reason })
-  const only = (...changes: Change[]): Imported => ({ changes, clusterCa: null, omissions })
+  const only = (...changes: RecordChange[]): Imported => ({ changes, clusterCa: null, omissions })
   const version = BACKUP_PLACES.indexOf(path as (typeof BACKUP_PLACES)[number])
   if (version >= 0) return only(backupKeyOf(value, version === 0 ? null : keys.config))
   const place = placeOf(path, '')
@@ -130,7 +130,7 @@ function nameOf(path: string): string {
 }
 
 /** `key` opens both parts; null where they are not sealed. */
-function backupKeyOf(value: Uint8Array, key: Uint8Array | null): Change {
+function backupKeyOf(value: Uint8Array, key: Uint8Array | null): RecordChange {
   const keyAt = 1 + value[0]!
   const part = (path: string, sealed: Uint8Array) => (key === null ? sealed : opened(key, path, sealed))
   const salt = part(backupEntryPaths.salt, value.subarray(1, keyAt))

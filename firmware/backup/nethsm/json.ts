@@ -10,10 +10,10 @@ import { wipe } from '../../base/secret.ts'
 const DEPTH_MAX = 8 // records have three levels
 const NAME_BYTES_MAX = 64 // the longest name has 12
 
-export type Json = null | boolean | number | Uint8Array | Json[] | Map<string, Json>
+export type NethsmJson = null | boolean | number | Uint8Array | NethsmJson[] | Map<string, NethsmJson>
 
 /** Throws `invalid`. The bytes of strings are copies. */
-export function parseJson(bytes: Uint8Array): Json {
+export function parseJson(bytes: Uint8Array): NethsmJson {
   const reader = new Reader(bytes)
   const value = reader.value(DEPTH_MAX)
   reader.end()
@@ -41,7 +41,7 @@ class Reader {
     if (this.#at < this.#bytes.length) throw malformed()
   }
 
-  value(depth: number): Json {
+  value(depth: number): NethsmJson {
     this.#skipSpace()
     const first = this.#bytes[this.#at]
     if (first === QUOTE) return this.#string()
@@ -52,8 +52,8 @@ class Reader {
     return this.#word()
   }
 
-  #object(depth: number): Map<string, Json> {
-    const members = new Map<string, Json>()
+  #object(depth: number): Map<string, NethsmJson> {
+    const members = new Map<string, NethsmJson>()
     this.#list('}', () => {
       this.#skipSpace()
       const bytes = this.#string()
@@ -66,8 +66,8 @@ class Reader {
     return members
   }
 
-  #array(depth: number): Json[] {
-    const values: Json[] = []
+  #array(depth: number): NethsmJson[] {
+    const values: NethsmJson[] = []
     this.#list(']', () => values.push(this.value(depth)))
     return values
   }

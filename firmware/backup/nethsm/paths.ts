@@ -31,7 +31,7 @@ export type StoreKeys = Record<StoreName, Uint8Array>
 export const storeKeysOf = (domainKey: Uint8Array): StoreKeys =>
   Object.fromEntries(STORES.map((name) => [name, storeKeyOf(domainKey, name)])) as StoreKeys
 
-export type Place =
+type NethsmPath =
   | { store: 'authentication'; userId: string }
   | { store: 'key'; namespace: Namespace; id: string }
   | { store: 'namespace'; id: string }
@@ -40,7 +40,7 @@ export type Place =
   | { store: 'local'; name: string }
 
 /** Null for what says nothing here, undefined for what no NetHSM has. */
-export function placeOf(path: string, deviceId: string): Place | null | undefined {
+export function placeOf(path: string, deviceId: string): NethsmPath | null | undefined {
   const [, store, first = '', second = '', third] = path.split('/')
   const depth = path.split('/').length - 1
   switch (store) {

@@ -9,13 +9,13 @@ import { checkClaimed, parsePrivateKeyPem } from '../../crypto/encoding/import-p
 import { decodeBody, encodeSecretPem } from '../../crypto/encoding/pem.ts'
 import { encodePkcs8 } from '../../crypto/encoding/pkcs8.ts'
 import type { CryptoPool, KeyPair, KeyType, ScryptCost } from '../../crypto/types.ts'
-import type { Change } from '../../kms/domain/collections.ts'
+import type { RecordChange } from '../../kms/domain/collections.ts'
 import { ID_PATTERN, keyName, type Namespace } from '../../kms/domain/identifiers.ts'
 import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
 import { PASSPHRASE_COST, type PassphraseDigest } from '../../kms/domain/passphrase.ts'
 import { ROLES } from '../../kms/domain/roles.ts'
 import type { User } from '../../kms/domain/user-record.ts'
-import { encodeString, type Json, joinJson, parseJson } from './json.ts'
+import { encodeString, joinJson, type NethsmJson, parseJson } from './json.ts'
 
 // ---- users
 
@@ -35,7 +35,7 @@ export function decodeUser(userId: string, value: Uint8Array, omit: Omit): User 
   }
 }
 
-function realNameIn(value: Json | undefined, omit: Omit): string {
+function realNameIn(value: NethsmJson | undefined, omit: Omit): string {
   const name = new TextDecoder().decode(bytes(value))
   if (name.includes('\ufffd')) omit('name', 'bytes that are not UTF-8 are replaced')
   return name
@@ -86,14 +86,14 @@ export const encodeNamespace = (id: string): Uint8Array => encodeText(id)
 
 // ---- keys
 
-export interface StoredKey {
+interface NethsmStoredKey {
   metadata: KeyMetadata
   pair: KeyPair
   certificate: Uint8Array | null
 }
 
 /** The caller wipes it. */
-export function encodeKeyEntry({ metadata, pair, certificate }: StoredKey): Uint8Array {
+export function encodeKeyEntry({ metadata, pair, certificate }: NethsmStoredKey): Uint8Array {
   const { mechanisms, tags, label, operations } = metadata
   const canonical = mechanisms.map((name) => (name === 'ED25519_Signature' ? 'EdDSA_Signature' : name))
   return joinJson(
@@ -136,7 +136,7 @@ export async function decodeKeyEntry(
   value: Uint8Array,
   pool: Imports,
   omit: Omit,
-): Promise<Change[]> {
+): Promise<RecordChange[]> {
   const json = parseJson(value)
   try {
     const members = membersOf(json)
@@ -167,7 +167,7 @@ export async function decodeKeyEntry(
   }
 }
 
-async function importPrivate(members: Map<string, Json>, pool: Imports): Promise<KeyPair> {
+async function importPrivate(members: Map<string, NethsmJson>, pool: Imports): Promise<KeyPair> {
   const raw = members.get('raw')
   if (raw !== undefined) {
     const data = decodeBody(bytes(raw))
@@ -191,7 +191,7 @@ async function importPrivate(members: Map<string, Json>, pool: Imports): Promise
 }
 
 function certificateIn(
-  value: Json | undefined,
+  value: NethsmJson | undefined,
   omit: Omit,
 ): { type: (typeof CERTIFICATE_TYPES)[number]; bytes: Uint8Array } | null {
   if (value == null) return null
@@ -203,7 +203,7 @@ function certificateIn(
 }
 
 /** A mechanism that is left out takes a use away and gives none. */
-function mechanismsIn(value: Json | undefined, type: KeyType, omit: Omit): MechanismName[] {
+function mechanismsIn(value: NethsmJson | undefined, type: KeyType, omit: Omit): MechanismName[] {
   const names = list(value).map(shown)
   const known = names.filter((name): name is MechanismName => MECHANISM_NAMES.some((one) => one === name))
   const fitting = known.filter((name) => mechanismFits(name, type))
@@ -212,7 +212,7 @@ function mechanismsIn(value: Json | undefined, type: KeyType, omit: Omit): Mecha
   return sortMechanisms(fitting)
 }
 
-function tagsIn(value: Json | undefined, omit: Omit): string[] {
+function tagsIn(value: NethsmJson | undefined, omit: Omit): string[] {
   const tags = value == null ? [] : list(value).map(shown)
   const odd = tags.filter((tag) => !ID_PATTERN.test(tag))
   if (odd.length > 0) omit('tags', `not valid IDs: ${listed(odd)}`)
@@ -222,7 +222,7 @@ function tagsIn(value: Json | undefined, omit: Omit): string[] {
 /** A key without tags is for every Operator, so a key that had only odd ones gets one that nobody has. */
 const NOBODYS_TAG = 'restored-odd-tag'
 
-function restrictionIn(value: Json | undefined, omit: Omit): string[] {
+function restrictionIn(value: NethsmJson | undefined, omit: Omit): string[] {
   const tags = tagsIn(value, omit)
   if (tags.length > 0 || value == null || list(value).length === 0) return tags
   omit('tags', `restricted to the tag ${NOBODYS_TAG} instead`)
@@ -231,7 +231,7 @@ function restrictionIn(value: Json | undefined, omit: Omit): string[] {
 
 const LABEL_BYTES_MAX = 32 // contract section 4.1
 
-function labelIn(value: Json | undefined, omit: Omit): string {
+function labelIn(value: NethsmJson | undefined, omit: Omit): string {
   if (value == null) return ''
   const label = bytes(value)
   if (label.length <= LABEL_BYTES_MAX && isUtf8(label)) return text(label)
@@ -239,7 +239,7 @@ function labelIn(value: Json | undefined, omit: Omit): string {
   return ''
 }
 
-function operationsIn(value: Json | undefined, omit: Omit): number {
+function operationsIn(value: NethsmJson | undefined, omit: Omit): number {
   if (typeof value === 'number' && value >= 0) return Math.min(value, OPERATIONS_MAX)
   omit('operations', 'not a count; counted from 0')
   return 0
@@ -249,7 +249,7 @@ const LISTED_MAX = 8
 const NAME_LENGTH_MAX = 64
 
 /** Names of a backup for a report, whatever bytes they have. */
-const shown = (value: Json): string => new TextDecoder().decode(bytes(value))
+const shown = (value: NethsmJson): string => new TextDecoder().decode(bytes(value))
 const listed = (names: readonly string[]): string =>
   names
     .slice(0, LISTED_MAX)
@@ -263,7 +263,7 @@ const encodeText = (value: string): Uint8Array => encodeString(utf8ToBytes(value
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Throws `invalid`, as the next ones do. */
-export function text(value: Json | undefined): string {
+export function text(value: NethsmJson | undefined): string {
   try {
     return utf8.decode(bytes(value))
   } catch {
@@ -271,17 +271,17 @@ export function text(value: Json | undefined): string {
   }
 }
 
-function bytes(value: Json | undefined): Uint8Array {
+function bytes(value: NethsmJson | undefined): Uint8Array {
   if (!(value instanceof Uint8Array)) throw unreadable()
   return value
 }
 
-function list(value: Json | undefined): Json[] {
+function list(value: NethsmJson | undefined): NethsmJson[] {
   if (!Array.isArray(value)) throw unreadable()
   return value
 }
 
-export function membersOf(value: Json | undefined): Map<string, Json> {
+export function membersOf(value: NethsmJson | undefined): Map<string, NethsmJson> {
   if (!(value instanceof Map)) throw unreadable()
   return value
 }

@@ -24,10 +24,10 @@ import type { Rows } from '../../store/store.ts'
 import { BACKUP_COLLECTIONS } from '../container.ts'
 import type { Source } from '../reader.ts'
 import { omissionText, putReport } from '../restore-report.ts'
-import { type Access, inSlices, keyFor, type VerifiedBackup } from '../verification.ts'
-import { damaged, type Entry, type Origin, openBackup, readPreamble } from './container.ts'
+import { type BackupCredentials, inSlices, keyFor, type VerifiedBackup } from '../verification.ts'
+import { type BackupEntry, damaged, type Origin, openBackup, readPreamble } from './container.ts'
 import { placeOf } from './paths.ts'
-import { decodeSettings, SETTING_NAMES, type Settings } from './settings.ts'
+import { decodeSettings, type NethsmSettings, SETTING_NAMES } from './settings.ts'
 import { putCounts, putWaiting, removeWaiting } from './waiting.ts'
 
 const SALT = 'unlock-salt'
@@ -37,7 +37,7 @@ const BACKUP_KEY = 'backup-key'
 const SALT_BYTES = 16
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
-export async function verifyBackup(open: () => Source, access: Access): Promise<VerifiedBackup> {
+export async function verifyBackup(open: () => Source, access: BackupCredentials): Promise<VerifiedBackup> {
   const { version, salt } = readPreamble(open())
   const backupKey = await keyFor(salt, access)
   const reopen = () => {
@@ -86,14 +86,14 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
   }
 }
 
-export interface Found {
+interface OpenedArchive {
   salt: Uint8Array
   settings: Map<string, Uint8Array>
   unattended: Uint8Array | null
 }
 
 /** Reads all of it; what lies in the places of settings is opened. */
-export async function inspect(entries: Iterable<Entry>, origin: Origin): Promise<Found> {
+export async function inspect(entries: Iterable<BackupEntry>, origin: Origin): Promise<OpenedArchive> {
   const settings = new Map<string, Uint8Array>()
   let unattended: Uint8Array | null = null
   await inSlices(entries, ({ path, value }) => {
@@ -128,14 +128,14 @@ function openSetting(path: string, value: Uint8Array, { version, settingsKey }: 
   return plain
 }
 
-function hasSame(device: DeviceArea, { salt, locked }: LockedDomainKey, { cost }: Access): boolean {
+function hasSame(device: DeviceArea, { salt, locked }: LockedDomainKey, { cost }: BackupCredentials): boolean {
   const slot = device.get(ATTENDED)
   const own = slot === null ? null : lockedDomainKeyOf(slot, device.get(BESIDE_ATTENDED), cost)
   return own !== null && equalBytes(own.salt, salt) && equalBytes(own.locked, locked)
 }
 
 /** Null leaves them alone. The authority of the cluster comes with the unlock. */
-function replaceSettings(device: DeviceArea, settings: Settings | null): void {
+function replaceSettings(device: DeviceArea, settings: NethsmSettings | null): void {
   device.remove(CLUSTER_CA)
   if (settings === null) return
   const { tls, network, logging, timeOffsetMs, vocabulary } = settings
@@ -153,7 +153,7 @@ function removeRecords(rows: Rows, stays: boolean): void {
 }
 
 /** The salt and the key of backups become one entry: neither is worth anything alone. */
-function replaceWaiting(device: DeviceArea, entries: Iterable<Entry>, { version, deviceId }: Origin): void {
+function replaceWaiting(device: DeviceArea, entries: Iterable<BackupEntry>, { version, deviceId }: Origin): void {
   removeWaiting(device)
   let all = 0
   const backup = new Map<string, Uint8Array>()

@@ -8,22 +8,22 @@ import { wipe } from '../../base/secret.ts'
 import type { Network } from '../../channel/protocol.ts'
 import { type Logging, NO_LOG_HOST } from '../../configuration/configuration.ts'
 import { networkProblem } from '../../configuration/network-check.ts'
-import { MEMBERS, type Members } from '../../configuration/vocabulary.ts'
+import { MEMBERS, type Vocabulary } from '../../configuration/vocabulary.ts'
 import { encodePem } from '../../crypto/encoding/pem.ts'
 import { assertServable } from '../../crypto/tls/context.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
 import type { Omission } from '../restore-report.ts'
-import { type Json, parseJson } from './json.ts'
+import { type NethsmJson, parseJson } from './json.ts'
 import { membersOf, text, unreadable } from './records.ts'
 
 /** The settings that move; `config/` is before each name. */
-export interface Settings {
+export interface NethsmSettings {
   tls: TlsIdentity | null
   network: Network | null
   logging: Logging | null
   timeOffsetMs: number | null
   /** In backups that were made here only. */
-  vocabulary: Members | null
+  vocabulary: Vocabulary | null
 }
 
 /** A NetHSM passes over the last one. */
@@ -41,7 +41,7 @@ type SettingName = (typeof SETTING_NAMES)[number]
 export async function decodeSettings(
   values: ReadonlyMap<string, Uint8Array>,
   version: 0 | 1,
-): Promise<{ settings: Settings; omissions: Omission[] }> {
+): Promise<{ settings: NethsmSettings; omissions: Omission[] }> {
   const omissions: Omission[] = []
   const omit = (name: SettingName, part: string, error: unknown): null => {
     if (!(error instanceof CofferError)) throw error
@@ -62,7 +62,7 @@ export async function decodeSettings(
     if (problem !== null) throw new CofferError('invalid', problem)
     return read
   })
-  const settings: Settings = {
+  const settings: NethsmSettings = {
     tls: null,
     network,
     logging: decode('log-config', version === 0 ? decodeOldLogging : decodeLogging),
@@ -96,7 +96,7 @@ export function encodeSettings({
   logging,
   timeOffsetMs,
   vocabulary,
-}: Settings): [SettingName, Uint8Array][] {
+}: NethsmSettings): [SettingName, Uint8Array][] {
   const entries: [SettingName, Uint8Array][] = []
   if (tls !== null) entries.push(['certificate', encodeCertificates(tls.cert)], ['private-key', tls.key.slice()])
   if (network !== null) entries.push(['ip-config', utf8ToBytes(JSON.stringify(encodeNetwork(network)))])
@@ -111,7 +111,7 @@ export function encodeSettings({
 
 // ---- vocabulary
 
-function decodeVocabulary(value: Uint8Array): Members {
+function decodeVocabulary(value: Uint8Array): Vocabulary {
   const name = text(membersOf(parseJson(value)).get('members'))
   const members = MEMBERS.find((known) => known === name)
   if (members === undefined) throw unreadable()
@@ -172,7 +172,7 @@ function decodeNetwork(value: Uint8Array, omitPart: OmitPart): Network {
   }
 }
 
-function decodeIpv6(value: Json | undefined, omitPart: OmitPart): NonNullable<Network['ipv6']> | null {
+function decodeIpv6(value: NethsmJson | undefined, omitPart: OmitPart): NonNullable<Network['ipv6']> | null {
   if (value == null) return null
   try {
     const members = membersOf(value)
@@ -188,7 +188,7 @@ function decodeIpv6(value: Json | undefined, omitPart: OmitPart): NonNullable<Ne
 /** A zone says nothing beyond the machine that the backup was made on. */
 const isPlainIpv6 = (address: string): boolean => isIPv6(address) && !address.includes('%')
 
-function optional(value: Json | undefined, isValid: (text: string) => unknown): string | null {
+function optional(value: NethsmJson | undefined, isValid: (text: string) => unknown): string | null {
   if (value == null) return null
   const address = text(value)
   if (!isValid(address)) throw unreadable()
@@ -217,7 +217,7 @@ function decodeOldNetwork(value: Uint8Array): Network {
 
 const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
-function loggingOf(ipAddress: string | null, port: Json | undefined, level: string): Logging {
+function loggingOf(ipAddress: string | null, port: NethsmJson | undefined, level: string): Logging {
   const logLevel = LEVELS.find((known) => known === level) ?? (level === 'app' ? 'info' : undefined)
   if (logLevel === undefined || typeof port !== 'number' || port < 0 || port > 65535) throw unreadable()
   return { ipAddress: ipAddress ?? NO_LOG_HOST, port, logLevel }

@@ -6,7 +6,7 @@
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
 import type { DeviceArea } from '../../store/device-area.ts'
-import type { Entry } from './container.ts'
+import type { BackupEntry } from './container.ts'
 
 /** Two numbers: of entries, and of those that are records already. */
 const COUNTS = 'waiting'
@@ -34,13 +34,13 @@ export function putCounts(device: DeviceArea, { all, done }: Counts): void {
   device.put(COUNTS, new Uint8Array(view.buffer))
 }
 
-export function putWaiting(device: DeviceArea, index: number, { path, value }: Entry): void {
+export function putWaiting(device: DeviceArea, index: number, { path, value }: BackupEntry): void {
   const bytes = utf8ToBytes(path)
   device.put(nameOf(index), concatBytes(Uint8Array.of(bytes.length >> 8, bytes.length), bytes, value))
 }
 
 /** Throws `storage` when it is damaged. */
-export function readWaiting(device: DeviceArea, index: number): Entry {
+export function readWaiting(device: DeviceArea, index: number): BackupEntry {
   const bytes = device.get(nameOf(index))
   if (bytes === null) throw new CofferError('storage', 'A restored record is missing')
   const valueAt = 2 + ((bytes[0]! << 8) | bytes[1]!)

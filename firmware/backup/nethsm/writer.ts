@@ -5,11 +5,11 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { CofferError, unavailable } from '../../base/error.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Network } from '../../channel/protocol.ts'
 import type { Logging } from '../../configuration/configuration.ts'
-import type { Members } from '../../configuration/vocabulary.ts'
+import type { Vocabulary } from '../../configuration/vocabulary.ts'
 import { sealGcm } from '../../crypto/gcm.ts'
 import type { Random } from '../../crypto/random.ts'
 import { keyName } from '../../kms/domain/identifiers.ts'
@@ -24,7 +24,7 @@ import { type Snapshot, takeSnapshot } from '../../store/snapshot.ts'
 import type { StoredRecord, StoreFile } from '../../store/store.ts'
 import type { BackupKey } from '../backup-key.ts'
 import { releasing } from '../writer.ts'
-import { type Entry, EntryWriter, encodeOrigin, encodePreamble, newSettingsKey } from './container.ts'
+import { type BackupEntry, EntryWriter, encodeOrigin, encodePreamble, newSettingsKey } from './container.ts'
 import { keyPath, namespacePath, type StoreKeys, storeKeysOf, userPath } from './paths.ts'
 import { encodeKeyEntry, encodeNamespace, encodeUser } from './records.ts'
 import { encodeCertificates, encodeSettings } from './settings.ts'
@@ -32,7 +32,7 @@ import { encodeCertificates, encodeSettings } from './settings.ts'
 const TABLES = ['users', 'namespaces', 'counts', 'keys', 'privateKeys', 'certificates'] as const
 const SLICE_MS = 10 // of work, between which requests are served
 
-export interface BackupOptions {
+interface NethsmBackupOptions {
   store: StoreFile
   device: DeviceArea
   deviceId: string
@@ -49,13 +49,13 @@ export interface Backup extends AsyncIterable<Uint8Array> {
 }
 
 /** The store as it is now, whatever happens to it while the backup is read. Throws `busy` while there is another. */
-export function writeBackup(options: BackupOptions): Backup {
+export function writeBackup(options: NethsmBackupOptions): Backup {
   const { store, backupKey, domainKey, random } = options
   const settingsKey = newSettingsKey(backupKey.key, random)
   const storeKeys = storeKeysOf(domainKey)
   const readers = Object.fromEntries(TABLES.map((name) => [name, createRowReader(name, domainKey)])) as Readers
   let snapshot: Snapshot | undefined
-  let settings: Entry[] = []
+  let settings: BackupEntry[] = []
   let open = true
   const release = (): void => {
     if (!open) return
@@ -64,8 +64,8 @@ export function writeBackup(options: BackupOptions): Backup {
     for (const reader of Object.values(readers)) reader.close()
     wipe(backupKey.key, settingsKey, ...Object.values(storeKeys))
   }
-  const seal = (key: Uint8Array, path: string, plain: Uint8Array): Entry => {
-    if (!open) throw unavailable()
+  const seal = (key: Uint8Array, path: string, plain: Uint8Array): BackupEntry => {
+    if (!open) throw wrongState()
     try {
       return { path, value: sealGcm(key, path, plain, random) }
     } finally {
@@ -85,16 +85,16 @@ export function writeBackup(options: BackupOptions): Backup {
 
 type Readers = Record<(typeof TABLES)[number], ReturnType<typeof createRowReader>>
 /** Wipes what it seals. Throws `unavailable` after the end. */
-type Seal = (key: Uint8Array, path: string, plain: Uint8Array) => Entry
+type Seal = (key: Uint8Array, path: string, plain: Uint8Array) => BackupEntry
 
 function* chain<T>(...parts: Iterable<T>[]): Generator<T> {
   for (const part of parts) yield* part
 }
 
 async function* write(
-  { backupKey, deviceId, lockedDomainKey, random }: BackupOptions,
+  { backupKey, deviceId, lockedDomainKey, random }: NethsmBackupOptions,
   settingsKey: Uint8Array,
-  entries: Iterable<Entry>,
+  entries: Iterable<BackupEntry>,
 ): AsyncGenerator<Uint8Array, void> {
   const writer = new EntryWriter(backupKey.key, random)
   const origin = { lockedDomainKey: lockedDomainKey.locked, deviceId, settingsKey }
@@ -114,14 +114,17 @@ async function* write(
 
 /** What lies in clear, and what a NetHSM seals by its device key or needs to know the backup key. */
 function settingsEntries(
-  { device, deviceId, domainKey, lockedDomainKey, backupKey }: BackupOptions,
+  { device, deviceId, domainKey, lockedDomainKey, backupKey }: NethsmBackupOptions,
   settingsKey: Uint8Array,
   configKey: Uint8Array,
   seal: Seal,
-): Entry[] {
-  const local = (name: string, value: Uint8Array): Entry =>
+): BackupEntry[] {
+  const local = (name: string, value: Uint8Array): BackupEntry =>
     seal(settingsKey, `/local/${deviceId}/config/${name}`, value)
-  const slot = (name: string, value: Uint8Array): Entry => ({ path: `/local/${deviceId}/domain-key/${name}`, value })
+  const slot = (name: string, value: Uint8Array): BackupEntry => ({
+    path: `/local/${deviceId}/domain-key/${name}`,
+    value,
+  })
   const stored = <T>(name: string): T | null => {
     const bytes = device.get(name)
     return bytes === null ? null : (JSON.parse(new TextDecoder().decode(bytes)) as T)
@@ -133,7 +136,7 @@ function settingsEntries(
     network: stored<Network>(NETWORK),
     logging: stored<Logging>(LOGGING),
     timeOffsetMs: device.readTimeOffsetMs(),
-    vocabulary: stored<{ members: Members }>(VOCABULARY)?.members ?? null,
+    vocabulary: stored<{ members: Vocabulary }>(VOCABULARY)?.members ?? null,
   })
   if (tls !== null) wipe(tls.key)
   const unattended = device.has(UNATTENDED)
@@ -160,7 +163,7 @@ function* domainEntries(
   readers: Readers,
   storeKeys: StoreKeys,
   seal: Seal,
-): Generator<Entry, void> {
+): Generator<BackupEntry, void> {
   const rows = function* (table: (typeof TABLES)[number]): Generator<StoredRecord> {
     for (const page of snapshot.pages(table)) for (const row of page) yield opened(readers[table].open(row))
   }

@@ -36,7 +36,7 @@ export const avatarDeclarations: readonly AnyDeclaration[] = [
       const { realm, file } = request
       if (file === undefined) throw badRequest('You must upload exactly one avatar.')
       const bytes = await readPicture(file)
-      return realm.change((turn) => {
+      return realm.transaction((turn) => {
         expectChangeable(realm, request.me)
         return urlOf(realm, setPicture(realm, turn, request.me, bytes))
       })
@@ -48,7 +48,7 @@ export const avatarDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/avatar',
     who: 'human',
     handle: ({ realm, me }) =>
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         expectChangeable(realm, me)
         return urlOf(realm, removePicture(realm, turn, me))
       }),

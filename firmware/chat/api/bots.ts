@@ -81,7 +81,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
       const { payload_url: url, interface_type: form, service_name: name, config_data: config } = given
       const service = { url, form, name, config, level }
       const picture = file && (await readPicture(file))
-      const { bot, key } = realm.change((turn) => {
+      const { bot, key } = realm.transaction((turn) => {
         const made = createBot(realm, turn, request.me, { ...given, fullName, shortName, type, service })
         return picture === undefined ? made : { ...made, bot: setBotPicture(realm, turn, made.bot, picture) }
       })
@@ -113,7 +113,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
       const service = { url, form, config }
       const role = given.role !== undefined && isRole(given.role) ? given.role : undefined
       const picture = file && (await readPicture(file))
-      const bot = realm.change((turn) => {
+      const bot = realm.transaction((turn) => {
         if (picture !== undefined) setBotPicture(realm, turn, findManagedBot(realm, request.me, path.bot_id), picture)
         return changeBot(realm, turn, request.me, path.bot_id, {
           ...given,
@@ -142,7 +142,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     audit: {},
     segments: botSegment,
     handle: ({ realm, me, path }) => {
-      realm.change((turn) => deactivateBot(realm, turn, me, path.bot_id))
+      realm.transaction((turn) => deactivateBot(realm, turn, me, path.bot_id))
       return {}
     },
   }),
@@ -154,7 +154,9 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     who: 'human',
     audit: {},
     segments: botSegment,
-    handle: ({ realm, me, path }) => ({ api_key: realm.change((turn) => newBotKey(realm, turn, me, path.bot_id)) }),
+    handle: ({ realm, me, path }) => ({
+      api_key: realm.transaction((turn) => newBotKey(realm, turn, me, path.bot_id)),
+    }),
   }),
   declare({
     row: 'E94',

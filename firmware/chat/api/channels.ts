@@ -144,7 +144,7 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
       send_new_subscription_messages: boolean().default(true),
     },
     handle: ({ realm, me, given }) =>
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const { name, description, subscribers } = given
         const settings = newChannelSettings(given)
         const { channel, added } = createWithSubscribers(realm, turn, me, { name, description }, subscribers, settings)

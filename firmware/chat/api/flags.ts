@@ -2,7 +2,7 @@
 
 import { partly } from '../pipeline/envelope.ts'
 import { integer, integers, text } from '../pipeline/parameters.ts'
-import { asMarking, markMessages } from '../realm/messages/mark.ts'
+import { markMessages, toFlagUpdate } from '../realm/messages/mark.ts'
 import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/mark-read.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'
@@ -21,7 +21,7 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
       flag: text(),
     },
     handle: ({ realm, me, given }) => {
-      const { ignoredChannels } = markMessages(realm, me, given.messages, asMarking(given))
+      const { ignoredChannels } = markMessages(realm, me, given.messages, toFlagUpdate(given))
       return { messages: given.messages, ignored_because_not_subscribed_channels: ignoredChannels }
     },
   }),

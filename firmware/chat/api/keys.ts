@@ -34,7 +34,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.change((turn) => makeKey(realm, turn, user, client))
+      const key = realm.transaction((turn) => makeKey(realm, turn, user, client))
       return { api_key: key, email: user.email, user_id: user.id }
     },
   }),
@@ -54,7 +54,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'There is no such account')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.change((turn) => makeKey(realm, turn, confirmAddress(realm, turn, user), client))
+      const key = realm.transaction((turn) => makeKey(realm, turn, confirmAddress(realm, turn, user), client))
       const view = { clientGravatar: false, includeProfileData: true }
       return {
         api_key: key,
@@ -89,7 +89,8 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     usesReserve: true,
     who: 'account',
     audit: {},
-    handle: ({ realm, me, client }) => realm.change((turn) => ({ api_key: regenerateKey(realm, turn, me, client) })),
+    handle: ({ realm, me, client }) =>
+      realm.transaction((turn) => ({ api_key: regenerateKey(realm, turn, me, client) })),
   }),
   declare({
     row: 'E141',

@@ -7,13 +7,13 @@ import { accessMessage } from '../realm/messages/access.ts'
 import { deleteMessage } from '../realm/messages/delete.ts'
 import { editMessage } from '../realm/messages/edit.ts'
 import { readerOf } from '../realm/messages/flags.ts'
-import { messageForm } from '../realm/messages/form.ts'
+import { messageToJson } from '../realm/messages/form.ts'
 import { messageHistory } from '../realm/messages/history.ts'
 import { readReceipts } from '../realm/messages/receipts.ts'
 import { renderFor } from '../realm/messages/rendering.ts'
 import { sendMessage } from '../realm/messages/send.ts'
 import { CHOICES } from '../realm/messages/widgets.ts'
-import { senderSightOf } from '../realm/permissions/user-access.ts'
+import { senderVisibilityOf } from '../realm/permissions/user-access.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'
 
@@ -69,11 +69,11 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     parameters: { apply_markdown: boolean().default(true), allow_empty_topic_name: boolean().default(false) },
     handle: ({ realm, me, path, given }) => {
       const row = accessMessage(realm, me, path.message_id)
-      const form = messageForm(realm, row, {
+      const form = messageToJson(realm, row, {
         applyMarkdown: given.apply_markdown,
         clientGravatar: true,
         emptyTopic: given.allow_empty_topic_name,
-        senderSight: senderSightOf(realm, me)(row.sender),
+        senderSight: senderVisibilityOf(realm, me)(row.sender),
       })
       return { message: { ...form, flags: readerOf(realm, me).flags(row) }, raw_content: row.content }
     },

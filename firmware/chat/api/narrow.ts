@@ -12,12 +12,12 @@ import { type Fitting, takeFitting } from '../pipeline/answer-json.ts'
 import { withText } from '../pipeline/envelope.ts'
 import { boolean, integers, json, naturalNumber, text } from '../pipeline/parameters.ts'
 import { readerOf } from '../realm/messages/flags.ts'
-import { type MessageOptions, messageForm } from '../realm/messages/form.ts'
-import { asMarking, markMessages } from '../realm/messages/mark.ts'
+import { type MessageOptions, messageToJson } from '../realm/messages/form.ts'
+import { markMessages, toFlagUpdate } from '../realm/messages/mark.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
-import { sightOf } from '../realm/permissions/sight.ts'
-import { senderSightOf } from '../realm/permissions/user-access.ts'
+import { visibilityOf } from '../realm/permissions/sight.ts'
+import { senderVisibilityOf } from '../realm/permissions/user-access.ts'
 import type { MessageRow } from '../store/messages.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'
@@ -109,7 +109,7 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     parameters: { ...rangeParameters, narrow: json(narrowShape), op: text(), flag: text() },
     handle: async (request) => {
       const { realm, given } = request
-      const marking = asMarking(given)
+      const marking = toFlagUpdate(given)
       const found = await findRange(() => viewerOf(realm, request.me), readTerms(given.narrow), readRange(given))
       const { me } = request
       const ids = readable(realm, me, found.ids)
@@ -159,7 +159,7 @@ function refuseRange(sent: ReadonlySet<string>): void {
 
 /** Those that are still there and his to read, each looked up when it is asked for. */
 function* readable(realm: Realm, me: User | null, ids: readonly number[]): Generator<MessageRow> {
-  const sight = sightOf(realm, me)
+  const sight = visibilityOf(realm, me)
   for (const id of ids) {
     const row = realm.store.messages.get(id)
     if (row !== undefined && sight.canRead(row)) yield row
@@ -195,9 +195,9 @@ function messagesOf(
 ): Iterable<Record<string, unknown>> {
   const search = searchOf(terms)
   const reader = me === null ? null : readerOf(realm, me)
-  const senderSight = senderSightOf(realm, me)
+  const senderSight = senderVisibilityOf(realm, me)
   return readable(realm, me, ids).map((row) => ({
-    ...messageForm(realm, row, { ...form, senderSight: senderSight(row.sender) }),
+    ...messageToJson(realm, row, { ...form, senderSight: senderSight(row.sender) }),
     flags: reader?.flags(row) ?? ['read', 'historical'],
     ...(search !== null && matches(realm, row, search)),
   }))

@@ -41,7 +41,7 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { user_id: integer() },
     handle: async ({ realm, me, path }) => {
-      realm.change((turn) => mute(realm, turn, me, findUser(realm, me, path.user_id)))
+      realm.transaction((turn) => mute(realm, turn, me, findUser(realm, me, path.user_id)))
       await markReadFrom(realm, me, path.user_id)
       return {}
     },
@@ -53,7 +53,7 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { user_id: integer() },
     handle: ({ realm, me, path }) => {
-      realm.change((turn) => unmute(realm, turn, me, findUser(realm, me, path.user_id)))
+      realm.transaction((turn) => unmute(realm, turn, me, findUser(realm, me, path.user_id)))
       return {}
     },
   }),

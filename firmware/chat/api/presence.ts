@@ -138,7 +138,7 @@ function setGivenStatus(realm: Realm, user: User, given: GivenStatus, away: bool
     throw badRequest('Client must pass emoji_name if they pass either emoji_code or reaction_type.')
   if (text === undefined && name === undefined && away === undefined)
     throw badRequest('Client did not pass any new values.')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const isNews = away !== undefined && userSetting(user, 'presence_enabled') === away
     const after = isNews ? changePresenceEnabled(realm, turn, user, !away) : user
     if (text === undefined && name === undefined) return

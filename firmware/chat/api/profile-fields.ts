@@ -98,7 +98,7 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     who: 'human',
     parameters: { data: json(givenValues) },
     handle: ({ realm, me, given }) => {
-      realm.change((turn) => changeProfile(realm, turn, me, me, given.data))
+      realm.transaction((turn) => changeProfile(realm, turn, me, me, given.data))
       return {}
     },
   }),
@@ -109,7 +109,7 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     who: 'human',
     parameters: { data: integers().where((ids) => ids.length <= VALUES_MAX, `must have at most ${VALUES_MAX} ids`) },
     handle: ({ realm, me, given }) => {
-      realm.change((turn) => removeValues(realm, turn, me, given.data))
+      realm.transaction((turn) => removeValues(realm, turn, me, given.data))
       return {}
     },
   }),

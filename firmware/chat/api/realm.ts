@@ -77,7 +77,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
       expectSignIn(given.authentication_methods as Record<string, boolean> | undefined)
       const settings = pick(given, realmParameters) as GivenRealmSettings
       const groups = pick(given, groupParameters) as GivenGroups
-      return realm.change((turn) => {
+      return realm.transaction((turn) => {
         expectChannels(realm, me, settings)
         const changed = {
           ...changeRealmSettings(realm, turn, settings),
@@ -98,7 +98,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     audit: {},
     parameters: defaultParameters,
     handle: ({ realm, given }) => {
-      realm.change((turn) => changeUserDefaults(realm, turn, given as Parameters<typeof changeUserDefaults>[2]))
+      realm.transaction((turn) => changeUserDefaults(realm, turn, given as Parameters<typeof changeUserDefaults>[2]))
       return {}
     },
   }),
@@ -117,7 +117,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
         ),
     },
     handle: ({ realm, me, given }) => ({
-      message_id: realm.change((turn) =>
+      message_id: realm.transaction((turn) =>
         noticePerson(realm, turn, me, given.welcome_message_custom_text, welcomeBot(realm)),
       ),
     }),

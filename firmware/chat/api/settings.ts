@@ -9,7 +9,7 @@ import type { Password, User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import type { Setting } from '../realm/model/setting.ts'
 import { organizationOf } from '../realm/model/state.ts'
-import type { Turn } from '../realm/model/turn.ts'
+import type { Transaction } from '../realm/model/turn.ts'
 import { NOT_IN_BULK, USER_SETTINGS, type UserSetting, type UserSettings } from '../realm/model/user-settings.ts'
 import { setPassword } from '../realm/objects/users.ts'
 import { countAddressChange } from '../realm/organization/users/address-changes.ts'
@@ -95,7 +95,7 @@ function changeOthers(
       parameters: ['target_users', ...refused],
     })
   const { user_ids: userIds = [], group_ids: groupIds = [], skip_if_already_edited: skipIfEdited } = target
-  realm.change((turn) => changeSettingsOf(realm, turn, me, { userIds, groupIds, skipIfEdited }, given))
+  realm.transaction((turn) => changeSettingsOf(realm, turn, me, { userIds, groupIds, skipIfEdited }, given))
 }
 
 async function changeOwn(
@@ -107,7 +107,7 @@ async function changeOwn(
 ): Promise<void> {
   const before = realm.state.password.get(me.id)
   const password = given.new_password === undefined ? null : await newPassword(passwords, me, before, given)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     let user = realm.state.user.get(me.id)!
     if (password !== null) {
       // Somebody else may have set one meanwhile: the old one that was shown is no longer the old one.
@@ -132,7 +132,7 @@ async function newPassword(
   return passwords.digest(me.id, wanted!, 'new_password')
 }
 
-function changeOwnAddress(realm: Realm, turn: Turn, user: User, email: string): User {
+function changeOwnAddress(realm: Realm, turn: Transaction, user: User, email: string): User {
   if (email.trim() === user.deliveryEmail) return user
   if (user.bot !== null) throw badRequest('The address of a bot comes from its short name')
   expectAllowed(realm, user, 'email_changes_disabled', 'Email address changes are disabled in this organization.')
@@ -141,7 +141,7 @@ function changeOwnAddress(realm: Realm, turn: Turn, user: User, email: string): 
   return after
 }
 
-function changeOwnName(realm: Realm, turn: Turn, user: User, name: string): User {
+function changeOwnName(realm: Realm, turn: Transaction, user: User, name: string): User {
   if (name.trim() === user.fullName) return user
   expectAllowed(realm, user, 'name_changes_disabled', 'Name changes are disabled in this organization.')
   return changeName(realm, turn, user, name)

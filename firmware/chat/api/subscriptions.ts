@@ -9,7 +9,7 @@ import type { User } from '../realm/model/records.ts'
 import { type IncludeSubscribers, subscriptionView } from '../realm/objects/channel-view.ts'
 import { announceChannels, tellNewSubscribers } from '../realm/organization/channels/notices.ts'
 import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/organization/channels/properties.ts'
-import type { Pair } from '../realm/organization/channels/subscribe.ts'
+import type { SubscriptionPair } from '../realm/organization/channels/subscribe.ts'
 import {
   expectMaySubscribe,
   readBeforeLeaving,
@@ -60,7 +60,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       send_new_subscription_messages: boolean().default(true),
     },
     handle: ({ realm, me, given }) =>
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const done = subscribeTo(realm, turn, me, given.subscriptions, {
           principals: given.principals,
           isFatal: given.authorization_errors_fatal,
@@ -96,7 +96,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       // First, so that a refusal leaves all as it was; if rights are lost during the marking, what is marked stays read.
       if (given.delete.length > 0) expectMaySubscribe(realm, request.me, given.add, options)
       await readBeforeLeaving(realm, request.me, given.delete, undefined)
-      return realm.change((turn) => {
+      return realm.transaction((turn) => {
         const { me } = request
         const done = subscribeTo(realm, turn, me, given.add, options)
         const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.delete, undefined)
@@ -114,7 +114,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       const { realm, given } = request
       const { subscriptions, principals } = given
       await readBeforeLeaving(realm, request.me, subscriptions, principals)
-      return realm.change((turn) => {
+      return realm.transaction((turn) => {
         const { removed, notRemoved } = unsubscribeFrom(realm, turn, request.me, subscriptions, principals)
         return { removed, not_removed: notRemoved }
       })
@@ -182,7 +182,7 @@ function subscribedAnswer({ added, already }: Subscribed): Record<string, unknow
 }
 
 /** Names of channels by the ids of users; 289. */
-function namesByUser(pairs: readonly Pair[]): Record<string, string[]> {
+function namesByUser(pairs: readonly SubscriptionPair[]): Record<string, string[]> {
   const names: Record<string, string[]> = {}
   for (const { user, channel } of pairs) {
     names[user.id] ??= []

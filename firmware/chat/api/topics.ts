@@ -66,7 +66,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
       if (given.stream_id !== undefined && given.stream !== undefined)
         throw badRequest("Please choose one: 'stream' or 'stream_id'.")
       if (given.stream_id === undefined && given.stream === undefined) throw badRequest("Missing 'stream_id' argument")
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const channel =
           given.stream_id === undefined
             ? findChannelByName(realm, me, given.stream!)
@@ -83,7 +83,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: { stream_id: integer(), topic: wholeTopic, visibility_policy: json(z.literal([0, 1, 2, 3])) },
     handle: ({ realm, me, given }) => {
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const channel = findChannel(realm, me, given.stream_id)
         setUserTopic(realm, turn, me.id, channel, given.topic, given.visibility_policy as TopicPolicy)
       })

@@ -7,7 +7,7 @@ import type { Request } from '../pipeline/declaration.ts'
 import { failureReply, raw } from '../pipeline/envelope.ts'
 import { integer } from '../pipeline/parameters.ts'
 import { deleteUpload, receiveUpload, UPLOAD_BYTES_MAX } from '../realm/messages/upload-receive.ts'
-import { type SentFile, sendUpload } from '../realm/messages/upload-send.ts'
+import { sendUpload, type UploadedFile } from '../realm/messages/upload-send.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
 import { asPathId } from '../realm/model/upload-path.ts'
@@ -87,7 +87,7 @@ function expectSigner(realm: Realm, userId: number): User {
 
 type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check' | 'log'>
 
-function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: SentFile | undefined, download = false) {
+function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: UploadedFile | undefined, download = false) {
   if (upload === undefined) throw noSuchFile()
   const isHead = exchange.method === 'HEAD'
   const validators = { etag: etagOf(upload.path), timeS: Math.floor(upload.time) }

@@ -1,7 +1,7 @@
 /** Accounts. Contract section 3.4, rows E67 to E75. */
 
 import { z } from 'zod'
-import { actAlone } from '../../base/admission.ts'
+import { runDetached } from '../../base/admission.ts'
 import { badRequest, invalidParameter } from '../base/error.ts'
 import { boolean, integer, integers, json, jsonOrText, prose, text } from '../pipeline/parameters.ts'
 import { expectFreeBotName, reactivateBot } from '../realm/bots/bots.ts'
@@ -108,7 +108,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     parameters: { email: text(), password: text(), full_name: text() },
     handle: async ({ realm, passwords, given }) => {
       const password = await passwords.digest(0, given.password)
-      return realm.change((turn) => {
+      return realm.transaction((turn) => {
         expectFreeName(realm, given.full_name, null)
         const user = addPerson(realm, turn, {
           email: given.email.trim(),
@@ -136,7 +136,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
       new_email: text().optional(),
     },
     handle: ({ realm, me, path, given }) => {
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         let user = findOwnUser(realm, me, path.user_id)
         if (given.new_email !== undefined) {
           if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
@@ -170,7 +170,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
     handle: async ({ realm, me, path, given }) => {
       const { actions } = given
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const user = expectPerson(findOwnUser(realm, me, path.user_id))
         expectMayDeactivate(me, user)
         if (user.isActive) expectOthers(realm, user)
@@ -182,7 +182,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
           profile: actions.delete_profile === true,
         })
       })
-      await actAlone(() => erase(realm)) // whatever becomes of the administrator meanwhile
+      await runDetached(() => erase(realm)) // whatever becomes of the administrator meanwhile
       return {}
     },
   }),
@@ -193,7 +193,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     who: 'human',
     audit: {},
     handle: ({ realm, me }) => {
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         expectOthers(realm, me)
         deactivate(realm, turn, me)
       })
@@ -208,7 +208,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     audit: {},
     segments: { user_id: integer() },
     handle: ({ realm, me, path }) => {
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const user = findOwnUser(realm, me, path.user_id)
         expectMayDeactivate(me, user)
         if (user.isDeleted || realm.state.erasure.has(user.id)) throw badRequest('This account has been deleted')

@@ -14,7 +14,7 @@ import {
   type QueueOptions,
   readAll,
 } from './queue.ts'
-import { createQueueSet, type QueuedEvent } from './queue-set.ts'
+import { createQueueSet, type UserEvent } from './queue-set.ts'
 import { readQueue, saveQueue, withoutGone } from './saved-queue.ts'
 import type { Shape } from './shapes.ts'
 
@@ -61,7 +61,7 @@ export interface EventHub {
   endPollsOf(userId: number): void
   queuesOf(userId: number): Iterable<Queue>
   /** Whether he has a queue: whom else nothing tells, nobody need look up what he may be told. */
-  hears(userId: number): boolean
+  hasQueue(userId: number): boolean
   /** What `restore` takes; without the words of messages that are gone. */
   save(isGone: (messageId: number) => boolean): { id: string; json: string }[]
   restore(saved: readonly string[]): void
@@ -240,7 +240,7 @@ export function createEventHub({
       for (const queue of queues.ofUser(userId)) queues.endPoll(queue, '[]')
     },
     queuesOf: queues.ofUser,
-    hears: queues.hasAnyOf,
+    hasQueue: queues.hasAnyOf,
     save,
     restore(saved) {
       for (const text of saved) queues.restore(readQueue(text, nowMs()))
@@ -265,7 +265,7 @@ interface Made {
 }
 
 /** What one queue gets. */
-interface Delivery extends QueuedEvent {
+interface Delivery extends UserEvent {
   queue: Queue
 }
 

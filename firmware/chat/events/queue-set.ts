@@ -3,13 +3,13 @@
 import { badRequest } from '../base/error.ts'
 import {
   append,
-  type Entry,
   type EventBody,
   isFull,
   lastToMerge,
   type Merge,
   type Prepared,
   type Queue,
+  type QueueEntry,
   takeLast,
 } from './queue.ts'
 
@@ -18,7 +18,7 @@ const QUEUES_OF_USER_MAX = 64
 const TEXT_TOTAL_MAX = 128 * 1024 * 1024 // characters of events that wait; each is counted once, however many queues have it
 
 /** An event as one queue gets it. */
-export interface QueuedEvent {
+export interface UserEvent {
   body: EventBody
   prepared: Prepared
   tail: string
@@ -40,9 +40,9 @@ interface QueueSet {
   restore(queue: Queue): void
   drop(queue: Queue): void
   /** A queue that is full is dropped. */
-  push(queue: Queue, event: QueuedEvent): void
+  push(queue: Queue, event: UserEvent): void
   /** These have left a queue. */
-  release(entries: readonly Entry[]): void
+  release(entries: readonly QueueEntry[]): void
   /** Drops queues until what waits is within its bound. */
   makeRoom(): void
   endPoll(queue: Queue, events: string): void
@@ -73,7 +73,7 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     endPoll(queue, '[]')
   }
 
-  function release(entries: readonly Entry[]): void {
+  function release(entries: readonly QueueEntry[]): void {
     for (const { prepared } of entries) if (--prepared.uses === 0) textTotal -= prepared.text.length
   }
 
@@ -86,7 +86,7 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     poll.answer(events)
   }
 
-  function push(queue: Queue, { prepared, tail, merge, body }: QueuedEvent): void {
+  function push(queue: Queue, { prepared, tail, merge, body }: UserEvent): void {
     if (merge !== undefined) {
       const last = lastToMerge(queue, merge.key)
       const joined = last === undefined ? body : merge.join(last.merge!.body, body)

@@ -21,7 +21,7 @@ export interface Merge {
   join(before: EventBody, after: EventBody): EventBody
 }
 
-export interface Entry {
+export interface QueueEntry {
   id: number
   prepared: Prepared
   /** Members for this queue alone, as `,"flags":[]`; '' for none. */
@@ -53,7 +53,7 @@ export interface Queue extends QueueOptions {
   poll: Poll | null
   /** When the last poll ended, or the queue was made; monotonic. */
   idleSinceMs: number
-  entries: Entry[]
+  entries: QueueEntry[]
   nextId: number
   /** Up to which id the client has acknowledged, and up to which it was sent. */
   prunedId: number
@@ -75,26 +75,26 @@ export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
 export const isFull = (queue: Queue): boolean => queue.entries.length > EVENTS_MAX || queue.textLength > TEXT_MAX
 
 /** The event takes the next id. */
-export function append(queue: Queue, entry: Omit<Entry, 'id'>): void {
+export function append(queue: Queue, entry: Omit<QueueEntry, 'id'>): void {
   const id = queue.nextId++
   queue.entries.push({ ...entry, id })
   queue.textLength += entry.prepared.text.length + entry.tail.length
 }
 
 /** The last entry if an event with this key may still join it. */
-export function lastToMerge(queue: Queue, key: string): Entry | undefined {
+export function lastToMerge(queue: Queue, key: string): QueueEntry | undefined {
   const last = queue.entries.at(-1)
   return last?.merge?.key === key && last.id > queue.sentId ? last : undefined
 }
 
-export function takeLast(queue: Queue): Entry {
+export function takeLast(queue: Queue): QueueEntry {
   const last = queue.entries.pop()!
   queue.textLength -= last.prepared.text.length + last.tail.length
   return last
 }
 
 /** Drops what is not newer. Throws `BAD_REQUEST` for an id that was pruned before, or never issued. */
-export function acknowledge(queue: Queue, lastEventId: number): Entry[] {
+export function acknowledge(queue: Queue, lastEventId: number): QueueEntry[] {
   if (lastEventId < queue.prunedId) throw badRequest(`An event newer than ${lastEventId} has already been pruned`)
   if (lastEventId >= queue.nextId) throw badRequest(`Event ${lastEventId} was not in this queue`)
   const count = countUpTo(queue.entries, lastEventId)
@@ -104,7 +104,7 @@ export function acknowledge(queue: Queue, lastEventId: number): Entry[] {
   return dropped
 }
 
-function countUpTo(entries: readonly Entry[], id: number): number {
+function countUpTo(entries: readonly QueueEntry[], id: number): number {
   let count = 0
   while (count < entries.length && entries[count]!.id <= id) count++
   return count

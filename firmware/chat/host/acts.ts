@@ -7,7 +7,7 @@
 import type { AuditLog } from '../../audit/audit-log.ts'
 import { createBudgets } from '../../audit/budget.ts'
 import type { AuditEvent } from '../../audit/chain.ts'
-import type { Act, Share } from '../link/act.ts'
+import type { ChatAuditEvent, Share } from '../link/act.ts'
 
 /** No id of a user of the appliance has a colon. */
 const USER_PREFIX = 'chat:'
@@ -20,12 +20,12 @@ export const CHANGES = {
   accounts: { ofEach: 100, ofAll: 300 },
 } as const
 
-interface ActsKept {
+interface ChatAuditLog {
   /** Of a change, throws `storage` when the disk does not take it. What is beyond the budget is counted only. */
-  record(act: Act): Promise<void> | undefined
+  record(act: ChatAuditEvent): Promise<void> | undefined
 }
 
-interface ActsKeptOptions {
+interface ChatAuditLogOptions {
   /** Undefined while there is none. */
   audit: () => Pick<AuditLog, 'record'> | undefined
   /** Time as it is shown. */
@@ -33,7 +33,7 @@ interface ActsKeptOptions {
   monotonicMs?: () => number
 }
 
-export function createActsKept(options: ActsKeptOptions): ActsKept {
+export function createChatAuditLog(options: ChatAuditLogOptions): ChatAuditLog {
   const { audit, time, monotonicMs = () => performance.now() } = options
   const administrators = createShare(CHANGES.administrators, monotonicMs)
   const accounts = createShare(CHANGES.accounts, monotonicMs)

@@ -8,20 +8,23 @@ import { type Ask, errorOf, type FromChat, readFromChat, type ToChat } from '../
 
 const ASKS_MAX = 64 // waiting for one another: administrators' calls, and one backup
 
-export interface Life {
+export interface ChatConnection {
   send(message: Exclude<ToChat, { type: 'ask' }>): void
   /** What it answers. Throws the error it gives, `busy`, and `unavailable` when it ends before. */
   ask(ask: Ask): Promise<unknown>
 }
 
-interface LifeListeners {
+interface ChatConnectionListeners {
   onMessage(message: Exclude<FromChat, { type: 'answer' }>): void
   /** It broke the rules and is not listened to any more. */
   onRefused(why: string): void
   onEnd(): void
 }
 
-export function openLife(stream: Duplex, { onMessage, onRefused, onEnd }: LifeListeners): Life {
+export function openChatConnection(
+  stream: Duplex,
+  { onMessage, onRefused, onEnd }: ChatConnectionListeners,
+): ChatConnection {
   const channel = openChannel<FromChat, ToChat>(stream, readFromChat)
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   let next = 1

@@ -8,7 +8,7 @@ import type { Random } from '../../crypto/random.ts'
 import { makeTlsIdentity } from '../../crypto/tls/identity.ts'
 import { CHAT, CHAT_TLS_IDENTITY } from '../../store/device-area.ts'
 import { COPY_BYTES_MAX } from '../link/link.ts'
-import { expectShape, type Life } from './asking.ts'
+import { type ChatConnection, expectShape } from './asking.ts'
 import type { Changes } from './changes.ts'
 import { type KeptOrganization, newGeneration } from './organization.ts'
 import type { ChatProcess } from './process.ts'
@@ -27,7 +27,7 @@ interface HostBackupsOptions {
   tls: Appliance['configuration']['chatTls']
   random: Random
   log: Log
-  expectRunning: () => Life
+  expectRunning: () => ChatConnection
   /** The records were replaced by a backup of which nothing was received. */
   onReplaced: () => void
 }
@@ -74,7 +74,7 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
 }
 
 /** The files as of now. */
-export async function copyOf(life: Life): Promise<ChatCopy> {
+export async function copyOf(life: ChatConnection): Promise<ChatCopy> {
   const files = expectShape(copiedSchema, await life.ask({ do: 'beginCopy' }))
   let isOver = false
   return {
@@ -96,7 +96,7 @@ export async function copyOf(life: Life): Promise<ChatCopy> {
 }
 
 /** All of it is on the disk when it resolves. */
-async function hand(life: Life, generation: string, pieces: Iterable<ChatPiece>): Promise<void> {
+async function hand(life: ChatConnection, generation: string, pieces: Iterable<ChatPiece>): Promise<void> {
   await life.ask({ do: 'receive', generation })
   for (const { file, bytes } of pieces)
     for (let at = 0; at < bytes.length; at += COPY_BYTES_MAX)

@@ -14,7 +14,7 @@ const INTERVAL_MS = 1000
 const schema = z.strictObject({ generation: z.string(), sealed: z.string() })
 type Kept = z.infer<typeof schema>
 
-export interface CommitsKept {
+export interface CommitCounterStore {
   /** Null when nothing is kept of that generation. */
   of(generation: string): Uint8Array | null
   keep(generation: string, sealed: Uint8Array): void
@@ -24,7 +24,7 @@ export interface CommitsKept {
   flush(): void
 }
 
-export function createCommitsKept(records: DeviceRecords): CommitsKept {
+export function createCommitCounterStore(records: DeviceRecords): CommitCounterStore {
   let waiting: Kept | null = null
   let pause: NodeJS.Timeout | undefined
 

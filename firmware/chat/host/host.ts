@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream'
 import * as z from 'zod'
 import type { Appliance } from '../../appliance/appliance.ts'
 import type { ChatBackups } from '../../backup/chat.ts'
-import { actAlone } from '../../base/admission.ts'
+import { runDetached } from '../../base/admission.ts'
 import { formatTime } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
@@ -18,18 +18,18 @@ import { type Random, systemRandom } from '../../crypto/random.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
 import {
   type Ask,
-  type Figures,
   JWT_ALGORITHMS,
   type NewOrganization,
   type OperatorChanges,
   type OperatorSettings,
+  type Statistics,
 } from '../link/link.ts'
-import { createActsKept } from './acts.ts'
-import { expectShape, type Life } from './asking.ts'
+import { createChatAuditLog } from './acts.ts'
+import { type ChatConnection, expectShape } from './asking.ts'
 import { createHostBackups } from './backups.ts'
 import { createChanges } from './changes.ts'
-import { createCommitsKept } from './commits.ts'
-import { askFigures, keepOrganization, noOrganization } from './organization.ts'
+import { createCommitCounterStore } from './commits.ts'
+import { askStatistics, keepOrganization, noOrganization } from './organization.ts'
 import { createChatProcess } from './process.ts'
 import type { ChatRecord } from './record.ts'
 
@@ -56,7 +56,7 @@ export interface ChatHost {
   /** Where it listens; null while it does not. */
   readonly port: number | null
   /** Throws `unavailable` unless it is running, like all that asks it. */
-  figures(): Promise<Figures>
+  figures(): Promise<Statistics>
   /** Throws `conflict` where there is one. Wipes the password. */
   createOrganization(organization: NewOrganization, password: Uint8Array): Promise<void>
   /** Throws `notFound` where there is none, `invalid` when that is not its name. Nothing of it is left afterwards. */
@@ -87,10 +87,10 @@ const KEY_PURPOSE = 'coffer chat'
 export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, want, log, random = systemRandom } = options
   const { chatTls } = appliance.configuration
-  const commits = createCommitsKept(appliance.deviceRecords)
-  const acts = createActsKept({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
+  const commits = createCommitCounterStore(appliance.deviceRecords)
+  const acts = createChatAuditLog({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
-  const changes = createChanges(() => appliance.era, settle)
+  const changes = createChanges(() => appliance.epoch, settle)
   const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
 
   const process = createChatProcess({
@@ -124,7 +124,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
     const isOperational = appliance.state === 'Operational' && !onTrial
     if (record.stage !== 'present') {
-      if (isOperational) void actAlone(finishErasing) // the request that unlocked has nothing to do with it
+      if (isOperational) void runDetached(finishErasing) // the request that unlocked has nothing to do with it
       return
     }
     if (chatTls.identity === undefined) chatTls.reload()
@@ -133,7 +133,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       return
     }
     process.want('running')
-    if (isOperational && process.port !== null && !process.isSpent) void actAlone(() => open(record))
+    if (isOperational && process.port !== null && !process.isSpent) void runDetached(() => open(record))
   }
 
   async function open({ generation }: ChatRecord): Promise<void> {
@@ -151,9 +151,9 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   }
 
   /** Certificates have the host of the organization's address. What is asked for is done by then, and must not seem to have failed. */
-  async function learnHost(life: Life): Promise<void> {
+  async function learnHost(life: ChatConnection): Promise<void> {
     try {
-      const { url } = await askFigures(life)
+      const { url } = await askStatistics(life)
       appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
     } catch (error) {
       if (process.life === life && !isLocking(error))
@@ -180,7 +180,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       }
     })
 
-  const expectRunning = (): Life => {
+  const expectRunning = (): ChatConnection => {
     const { isOpen, life, problem } = process
     if (isOpen && life !== null) return life
     if (organization.record === null) throw noOrganization()
@@ -200,7 +200,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   })
 
   appliance.onState((state) => settle(state !== 'Operational'))
-  appliance.onEra(() => renew())
+  appliance.onEpochEnd(() => renew())
   appliance.configuration.onChange((part) => {
     if (part === 'chatTls') process.life?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
   })
@@ -218,7 +218,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     get port() {
       return process.port
     },
-    figures: async () => askFigures(expectRunning()),
+    figures: async () => askStatistics(expectRunning()),
     settings: async () => expectShape(settingsSchema, await askRunning({ do: 'settings' })),
     changeSettings: async (changes) => {
       const life = expectRunning()

@@ -11,16 +11,16 @@ import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import { makeTlsIdentity } from '../../crypto/tls/identity.ts'
 import { CHAT_TLS_IDENTITY } from '../../store/device-area.ts'
-import type { Figures, NewOrganization } from '../link/link.ts'
-import { expectShape, type Life } from './asking.ts'
-import type { CommitsKept } from './commits.ts'
+import type { NewOrganization, Statistics } from '../link/link.ts'
+import { type ChatConnection, expectShape } from './asking.ts'
+import type { CommitCounterStore } from './commits.ts'
 import type { ChatProcess } from './process.ts'
 import { type ChatRecord, readRecord, writeRecord } from './record.ts'
 
 interface OrganizationOptions {
   appliance: Appliance
   process: ChatProcess
-  commits: CommitsKept
+  commits: CommitCounterStore
   random: Random
   chatKey: () => Uint8Array
 }
@@ -105,7 +105,7 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
       if (record === null) throw noOrganization()
       // One that cannot be opened has a name that nobody can read.
       if (process.isOpen && process.life !== null) {
-        const figures = await askFigures(process.life)
+        const figures = await askStatistics(process.life)
         if (figures.name !== name) throw new CofferError('invalid', 'That is not the name of the organization')
       }
       process.retry()
@@ -120,7 +120,7 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
   }
 }
 
-export const askFigures = async (life: Life): Promise<Figures> =>
+export const askStatistics = async (life: ChatConnection): Promise<Statistics> =>
   expectShape(figuresSchema, await life.ask({ do: 'figures' }))
 
 export const newGeneration = (random: Random): string => bytesToHex(random(GENERATION_BYTES))

@@ -4,15 +4,15 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
-import { receiveLives } from '../../channel/lives.ts'
+import { acceptChatConnections } from '../../channel/lives.ts'
 import type { ChatWish } from '../../channel/protocol.ts'
-import type { Act } from '../link/act.ts'
+import type { ChatAuditEvent } from '../link/act.ts'
 import type { FromChat, Start } from '../link/link.ts'
-import { type Life, openLife } from './asking.ts'
+import { type ChatConnection, openChatConnection } from './asking.ts'
 
 export interface ChatProcess {
   /** The one that runs. */
-  readonly life: Life | null
+  readonly life: ChatConnection | null
   /** Null while it does not listen. */
   readonly port: number | null
   /** The organization is open in it. */
@@ -27,7 +27,7 @@ export interface ChatProcess {
   /** It has crashed several times in a row; the boot manager starts it again by itself. */
   down(reason: string): void
   /** Resolves with a process that listens. Throws `unavailable` when none gets so far. */
-  listening(): Promise<Life>
+  listening(): Promise<ChatConnection>
   /** It is about to get the key. */
   spend(): void
   opened(): void
@@ -41,7 +41,7 @@ export interface ChatProcess {
   silent(): Promise<void>
 }
 
-export interface ChatProcessOptions {
+interface ChatProcessOptions {
   /** To it, whichever runs. */
   pipe: Duplex
   want: (wish: ChatWish) => void
@@ -53,7 +53,7 @@ export interface ChatProcessOptions {
   /** Also of one that is ending. */
   onCommits: (message: Extract<FromChat, { type: 'commits' }>) => void
   /** As well. Throws `storage` when the disk does not take it. */
-  onAct: (act: Act) => Promise<void> | undefined
+  onAct: (act: ChatAuditEvent) => Promise<void> | undefined
 }
 
 const START_MS_MAX = 60_000 // of a process on a slow device that starts everything at once
@@ -61,7 +61,7 @@ const LAST_WORDS_MS_MAX = 5000 // they are on their way; the boot manager kills 
 
 export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   const { log } = options
-  let life: Life | null = null
+  let life: ChatConnection | null = null
   let silence: Promise<void> = Promise.resolve()
   let isSpent = false
   let isOpen = false
@@ -99,7 +99,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     over() // the end of the one before may still be unheard
     const ended = Promise.withResolvers<void>()
     silence = ended.promise
-    const own = openLife(stream, {
+    const own = openChatConnection(stream, {
       onMessage: (message) => {
         if (message.type === 'commits') options.onCommits(message)
         else if (message.type === 'act') void keep(own, message)
@@ -122,7 +122,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     own.send({ type: 'start', start: options.start(chosenPort) })
   }
 
-  async function keep(teller: Life, { id, act }: Extract<FromChat, { type: 'act' }>): Promise<void> {
+  async function keep(teller: ChatConnection, { id, act }: Extract<FromChat, { type: 'act' }>): Promise<void> {
     let isKept = true
     try {
       await options.onAct(act)
@@ -144,7 +144,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     options.onListening()
   }
 
-  async function listening(): Promise<Life> {
+  async function listening(): Promise<ChatConnection> {
     let isLate = false
     const deadline = setTimeout(() => {
       isLate = true
@@ -162,7 +162,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     }
   }
 
-  receiveLives(options.pipe, begin)
+  acceptChatConnections(options.pipe, begin)
 
   return {
     get life() {

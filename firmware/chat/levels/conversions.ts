@@ -8,7 +8,7 @@ import type { Realm } from '../realm/model/realm.ts'
 import { LEGACY_NOTIFICATION_SETTINGS } from '../realm/model/user-settings.ts'
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/permissions/group-policies.ts'
 import { realmGroupValue, systemGroupId } from '../realm/permissions/group-rights.ts'
-import type { Json, ReadRequest, Told } from './words.ts'
+import type { EventContext, Json, ReadRequest } from './words.ts'
 
 /** `https://example.com/{id}` as `https://example.com/%(id)s`; what is more than variables stays as it is. */
 export const formatString = (template: string): string => template.replaceAll('%', '%%').replace(/\{(\w+)\}/g, '%($1)s')
@@ -38,7 +38,7 @@ export function wildcardGroup(raw: string, realm: Realm): string {
 }
 
 /** One event of `user_settings` as the client without `user_settings_object` was told of it: contract V62. */
-export function legacySetting(event: Json, { realm, shape, to }: Told): Json[] {
+export function legacySetting(event: Json, { realm, shape, to }: EventContext): Json[] {
   const [userId] = to === 'everyone' ? [] : to
   const user = userId === undefined ? undefined : realm.state.user.get(userId)
   if (shape.can.user_settings_object || user === undefined) return [event]

@@ -41,24 +41,24 @@ import {
   USERS,
 } from './surfaces.ts'
 import {
-  add,
-  code,
-  def,
-  drop,
+  addField,
+  defaultParameter,
+  dropEvent,
   edit,
   editAnswer,
-  ev,
-  type Gate,
-  gate,
-  map,
-  mapParam,
-  noEp,
-  noev,
-  noParam,
-  noVal,
-  other,
-  ren,
-  renParam,
+  type LevelChange,
+  levelChange,
+  mapField,
+  mapParameter,
+  redirectEndpoint,
+  rejectValue,
+  removeEndpoints,
+  removeFields,
+  removeParameters,
+  renameErrorCode,
+  renameField,
+  renameParameter,
+  replaceEvent,
   request,
 } from './words.ts'
 
@@ -84,14 +84,15 @@ const exportWord = (raw: string): string =>
 const keepsHistory = (realm: Realm): boolean =>
   realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy') !== 'none'
 const milliseconds = (seconds: number | null) => (seconds === null ? null : seconds * 1000)
-const provider = (before: number, now: number) => map('video_chat_provider', (n) => (n === now ? before : n), REALM)
+const provider = (before: number, now: number) =>
+  mapField('video_chat_provider', (n) => (n === now ? before : n), REALM)
 
-export const GATES: readonly Gate[] = [
-  gate(
+export const LEVEL_CHANGES: readonly LevelChange[] = [
+  levelChange(
     460,
     provider(1, 6),
-    drop(['constructor_groups'], register('realm_available_video_chat_providers')),
-    noEp('POST /calls/constructorgroups/create'),
+    removeFields(['constructor_groups'], register('realm_available_video_chat_providers')),
+    removeEndpoints('POST /calls/constructorgroups/create'),
     // Both forms of a part that is done are for whoever declares nothing: contract 11.3.
     edit(
       BATCHES.flatMap((row) => answer(row)),
@@ -101,43 +102,50 @@ export const GATES: readonly Gate[] = [
       },
     ),
   ),
-  gate(459, noParam(['actions'], 'E73')),
-  gate(
+  levelChange(459, removeParameters(['actions'], 'E73')),
+  levelChange(
     453,
-    ren({ gif_rating_policy: 'giphy_rating' }, REALM),
-    ren({ gif_rating_policy_options: 'gif_rating_options' }, register()),
-    renParam('gif_rating_policy', 'giphy_rating', ['E103']),
+    renameField({ gif_rating_policy: 'giphy_rating' }, REALM),
+    renameField({ gif_rating_policy_options: 'gif_rating_options' }, register()),
+    renameParameter('gif_rating_policy', 'giphy_rating', ['E103']),
   ),
-  gate(
+  levelChange(
     452,
-    noev('delete_message', (_, { cause }) => cause === 'retention'),
+    dropEvent('delete_message', (_, { cause }) => cause === 'retention'),
   ),
-  gate(450, map('push_account_id', String, event('push_device'))),
-  gate(449, map('export_type', exportNumber, EXPORTS), mapParam('export_type', ['E121'], exportWord)),
-  gate(447, noParam(['short_name'], 'E91'), drop(['email'], answer('E91'))),
-  gate(
+  levelChange(450, mapField('push_account_id', String, event('push_device'))),
+  levelChange(449, mapField('export_type', exportNumber, EXPORTS), mapParameter('export_type', ['E121'], exportWord)),
+  levelChange(447, removeParameters(['short_name'], 'E91'), removeFields(['email'], answer('E91'))),
+  levelChange(
     445,
-    noVal('anchor', (raw) => /^"?date"?$/.test(raw), 'E9', 'E19'),
-    noParam(['anchor_date'], 'E9', 'E19'),
+    rejectValue('anchor', (raw) => /^"?date"?$/.test(raw), 'E9', 'E19'),
+    removeParameters(['anchor_date'], 'E9', 'E19'),
   ),
   // It must never be taken for a change of one's own.
-  gate(
+  levelChange(
     444,
-    noVal('target_users', () => true, 'E84', 'E88'),
+    rejectValue('target_users', () => true, 'E84', 'E88'),
   ),
-  gate(
+  levelChange(
     443,
-    map('create_time', milliseconds, ATTACHMENTS),
-    map(
+    mapField('create_time', milliseconds, ATTACHMENTS),
+    mapField(
       'date_sent',
       milliseconds,
       ATTACHMENTS.map((place) => ({ ...place, path: [...(place.path ?? []), 'messages', '*'] })),
     ),
   ),
-  gate(442, drop(['tenor_api_key'], register()), ren({ gif_rating_options: 'giphy_rating_options' }, register())),
-  gate(439, ev('user_settings', ['update_display_settings', 'update_global_notifications'], legacySetting)),
-  gate(438, drop(['owner_full_content_access'], REALM)),
-  gate(
+  levelChange(
+    442,
+    removeFields(['tenor_api_key'], register()),
+    renameField({ gif_rating_options: 'giphy_rating_options' }, register()),
+  ),
+  levelChange(
+    439,
+    replaceEvent('user_settings', ['update_display_settings', 'update_global_notifications'], legacySetting),
+  ),
+  levelChange(438, removeFields(['owner_full_content_access'], REALM)),
+  levelChange(
     437,
     editAnswer(answer('E67', 'members'), (members, { realm, me, values }) => {
       const viewer = me()
@@ -147,62 +155,72 @@ export const GATES: readonly Gate[] = [
       members.push(...hidden.map((user) => placeholderObject(realm, user)))
     }),
   ),
-  gate(434, drop(['send_channel_events_messages'], REALM), noParam(['send_channel_events_messages'], 'E103')),
-  gate(
+  levelChange(
+    434,
+    removeFields(['send_channel_events_messages'], REALM),
+    removeParameters(['send_channel_events_messages'], 'E103'),
+  ),
+  levelChange(
     428,
-    ev('subscription', [], (event, { realm }) => {
+    replaceEvent('subscription', [], (event, { realm }) => {
       if (event.op !== 'peer_remove') return [event]
       const ids = event.stream_ids.filter((id: number) => realm.state.channel.get(id)?.isArchived !== true)
       return ids.length === 0 ? [] : [{ ...event, stream_ids: ids }]
     }),
   ),
-  gate(
+  levelChange(
     427,
-    map(
+    mapField(
       'default_group_name',
       (name) => (name === 'channel_creator' ? 'stream_creator_or_nobody' : name),
       register('server_supported_permission_settings', 'stream', '*'),
     ),
   ),
-  gate(
+  levelChange(
     426,
-    add('realm_is_zephyr_mirror_realm', 'realm_name', () => false, register()),
+    addField('realm_is_zephyr_mirror_realm', 'realm_name', () => false, register()),
   ),
-  gate(419, request(['E6'], capability('simplified_presence_events', false))),
-  gate(418, noev('channel_folder/reorder')),
-  gate(
+  levelChange(419, request(['E6'], capability('simplified_presence_events', false))),
+  levelChange(418, dropEvent('channel_folder/reorder')),
+  levelChange(
     416,
-    drop(['welcome_message_custom_text'], REALM),
-    noParam(['welcome_message_custom_text'], 'E103', 'E126', 'E127'),
-    noEp('E119'),
+    removeFields(['welcome_message_custom_text'], REALM),
+    removeParameters(['welcome_message_custom_text'], 'E103', 'E126', 'E127'),
+    removeEndpoints('E119'),
   ),
-  gate(415, drop(['max_reminder_note_length'], register()), noParam(['note'], 'E33')),
-  gate(410, drop(['max_channel_folder_name_length', 'max_channel_folder_description_length'], register())),
-  gate(
+  levelChange(415, removeFields(['max_reminder_note_length'], register()), removeParameters(['note'], 'E33')),
+  levelChange(
+    410,
+    removeFields(['max_channel_folder_name_length', 'max_channel_folder_description_length'], register()),
+  ),
+  levelChange(
     407,
-    drop(['can_delete_any_message_group', 'can_delete_own_message_group'], [...CHANNELS, ...PERMISSIONS('stream')]),
-    drop(['can_set_delete_message_policy_group'], [...REALM, ...PERMISSIONS('realm')]),
-    noParam(['can_delete_any_message_group', 'can_delete_own_message_group'], ...ANY_CHANNELS),
-    noParam(['can_set_delete_message_policy_group'], 'E103'),
-    noEp('E77'),
+    removeFields(
+      ['can_delete_any_message_group', 'can_delete_own_message_group'],
+      [...CHANNELS, ...PERMISSIONS('stream')],
+    ),
+    removeFields(['can_set_delete_message_policy_group'], [...REALM, ...PERMISSIONS('realm')]),
+    removeParameters(['can_delete_any_message_group', 'can_delete_own_message_group'], ...ANY_CHANNELS),
+    removeParameters(['can_set_delete_message_policy_group'], 'E103'),
+    removeEndpoints('E77'),
   ),
-  gate(406, drop(['push_devices'], register()), noev('push_device'), noEp('E134')),
-  gate(
+  levelChange(406, removeFields(['push_devices'], register()), dropEvent('push_device'), removeEndpoints('E134')),
+  levelChange(
     403,
     edit(register('realm_incoming_webhook_bots', '*'), (kind) => {
       if (kind.url_options !== undefined) kind.config_options = [...(kind.config_options ?? []), ...kind.url_options]
       delete kind.url_options
     }),
   ),
-  gate(
+  levelChange(
     397,
-    drop(['max_bulk_new_subscription_messages'], register()),
-    drop(['new_subscription_messages_sent'], [...answer('E52'), ...answer('E53'), ...answer('E60')]),
-    noParam(['send_new_subscription_messages'], ...NEW_CHANNELS),
+    removeFields(['max_bulk_new_subscription_messages'], register()),
+    removeFields(['new_subscription_messages_sent'], [...answer('E52'), ...answer('E53'), ...answer('E60')]),
+    removeParameters(['send_new_subscription_messages'], ...NEW_CHANNELS),
   ),
-  gate(
+  levelChange(
     392,
-    ev('realm', [], (event) => {
+    replaceEvent('realm', [], (event) => {
       const { mandatory_topics: value, ...data } = event.data ?? {}
       if (value === undefined) return [event]
       return [
@@ -210,24 +228,24 @@ export const GATES: readonly Gate[] = [
         { type: 'realm', op: 'update', property: 'mandatory_topics', value },
       ]
     }),
-    drop(['topics_policy'], [...REALM, ...CHANNELS]),
-    drop(['can_set_topics_policy_group'], [...REALM, ...PERMISSIONS('realm')]),
-    renParam('topics_policy', 'mandatory_topics', ['E103'], (raw) =>
+    removeFields(['topics_policy'], [...REALM, ...CHANNELS]),
+    removeFields(['can_set_topics_policy_group'], [...REALM, ...PERMISSIONS('realm')]),
+    renameParameter('topics_policy', 'mandatory_topics', ['E103'], (raw) =>
       raw === 'true' ? 'disable_empty_topic' : raw === 'false' ? 'allow_empty_topic' : raw,
     ),
-    noParam(['can_set_topics_policy_group'], 'E103'),
-    noParam(['topics_policy'], ...ANY_CHANNELS),
+    removeParameters(['can_set_topics_policy_group'], 'E103'),
+    removeParameters(['topics_policy'], ...ANY_CHANNELS),
   ),
-  gate(384, noParam(['user_ids'], 'E67')),
-  gate(382, noEp('E25')),
-  gate(381, noEp('E33')),
-  gate(379, noParam(['prev_content_sha256'], 'E12')),
-  gate(378, request(['E6'], capability('archived_channels', false))),
-  gate(
+  levelChange(384, removeParameters(['user_ids'], 'E67')),
+  levelChange(382, removeEndpoints('E25')),
+  levelChange(381, removeEndpoints('E33')),
+  levelChange(379, removeParameters(['prev_content_sha256'], 'E12')),
+  levelChange(378, request(['E6'], capability('archived_channels', false))),
+  levelChange(
     377,
-    noev('subscription/peer_remove', (_, { cause }) => cause === 'deactivation'),
+    dropEvent('subscription/peer_remove', (_, { cause }) => cause === 'deactivation'),
   ),
-  gate(
+  levelChange(
     365,
     edit(MESSAGES, (message) => {
       const times = [message.last_edit_timestamp, message.last_moved_timestamp, message.edit_history?.[0]?.timestamp]
@@ -236,48 +254,56 @@ export const GATES: readonly Gate[] = [
       delete message.last_moved_timestamp
     }),
   ),
-  gate(361, noEp('POST /messages/:message_id/typing')),
-  gate(
+  levelChange(361, removeEndpoints('POST /messages/:message_id/typing')),
+  levelChange(
     358,
-    map('message_edit_history_visibility_policy', (_, realm) => keepsHistory(realm), REALM),
-    ren({ message_edit_history_visibility_policy: 'allow_edit_history' }, REALM),
-    renParam('message_edit_history_visibility_policy', 'allow_edit_history', ['E103'], (raw) =>
+    mapField('message_edit_history_visibility_policy', (_, realm) => keepsHistory(realm), REALM),
+    renameField({ message_edit_history_visibility_policy: 'allow_edit_history' }, REALM),
+    renameParameter('message_edit_history_visibility_policy', 'allow_edit_history', ['E103'], (raw) =>
       raw === 'true' ? '"all"' : raw === 'false' ? '"none"' : raw,
     ),
   ),
-  gate(356, renParam('include_all', 'include_all_active', ['E42']), noParam(['include_can_access_content'], 'E42')),
-  gate(355, drop(['ignored_because_not_subscribed_channels'], [...answer('E18'), ...answer('E19')])),
-  gate(353, provider(3, 5), drop(['zoom_server_to_server'], register('realm_available_video_chat_providers'))),
-  gate(
+  levelChange(
+    356,
+    renameParameter('include_all', 'include_all_active', ['E42']),
+    removeParameters(['include_can_access_content'], 'E42'),
+  ),
+  levelChange(355, removeFields(['ignored_because_not_subscribed_channels'], [...answer('E18'), ...answer('E19')])),
+  levelChange(
+    353,
+    provider(3, 5),
+    removeFields(['zoom_server_to_server'], register('realm_available_video_chat_providers')),
+  ),
+  levelChange(
     352,
-    ev('realm', [], (event, { realm }) =>
+    replaceEvent('realm', [], (event, { realm }) =>
       event.data?.can_mention_many_users_group === undefined
         ? [event]
         : [event, { type: 'realm', op: 'update', property: 'wildcard_mention_policy', value: wildcardPolicyOf(realm) }],
     ),
-    drop(['can_mention_many_users_group'], [...REALM, ...PERMISSIONS('realm')]),
-    renParam('can_mention_many_users_group', 'wildcard_mention_policy', ['E103'], wildcardGroup),
+    removeFields(['can_mention_many_users_group'], [...REALM, ...PERMISSIONS('realm')]),
+    renameParameter('can_mention_many_users_group', 'wildcard_mention_policy', ['E103'], wildcardGroup),
   ),
-  gate(351, noev('typing_edit_message'), noEp('E26')),
-  gate(
+  levelChange(351, dropEvent('typing_edit_message'), removeEndpoints('E26')),
+  levelChange(
     316,
-    add(
+    addField(
       'realm_edit_topic_policy',
       'realm_can_move_messages_between_topics_group',
       (realm) => topicPolicyOf(realm, 'can_move_messages_between_topics_group'),
       register(),
     ),
   ),
-  gate(
+  levelChange(
     310,
-    add(
+    addField(
       'realm_move_messages_between_streams_policy',
       'realm_can_move_messages_between_channels_group',
       (realm) => createPolicyOf(realm, 'can_move_messages_between_channels_group'),
       register(),
     ),
   ),
-  gate(
+  levelChange(
     211,
     edit(
       BATCHES.flatMap((row) => answer(row)),
@@ -287,9 +313,9 @@ export const GATES: readonly Gate[] = [
       },
     ),
   ),
-  gate(
+  levelChange(
     204,
-    drop(
+    removeFields(
       [
         'server_typing_started_wait_period_milliseconds',
         'server_typing_stopped_wait_period_milliseconds',
@@ -298,34 +324,43 @@ export const GATES: readonly Gate[] = [
       register(),
     ),
   ),
-  gate(200, noParam(['is_default_stream'], ...ANY_CHANNELS)),
-  gate(
+  levelChange(200, removeParameters(['is_default_stream'], ...ANY_CHANNELS)),
+  levelChange(
     192,
-    noev('stream/create', (event, { cause }) => cause === 'subscribed' && event.streams[0]?.invite_only === false),
+    dropEvent('stream/create', (event, { cause }) => cause === 'subscribed' && event.streams[0]?.invite_only === false),
   ),
-  gate(189, drop(FOLLOWED_TOPIC_SETTINGS, USER_SETTINGS), noParam(FOLLOWED_TOPIC_SETTINGS, ...SETTINGS_ROWS)),
-  gate(184, other('E29', 'scheduled_message_id', 'E31')),
-  gate(
+  levelChange(
+    189,
+    removeFields(FOLLOWED_TOPIC_SETTINGS, USER_SETTINGS),
+    removeParameters(FOLLOWED_TOPIC_SETTINGS, ...SETTINGS_ROWS),
+  ),
+  levelChange(184, redirectEndpoint('E29', 'scheduled_message_id', 'E31')),
+  levelChange(
     183,
-    add('realm_community_topic_editing_limit_seconds', 'realm_name', () => 259_200, register()),
+    addField('realm_community_topic_editing_limit_seconds', 'realm_name', () => 259_200, register()),
   ),
-  gate(182, drop(['id'], answer('E121'))),
-  gate(181, drop(['failed'], SCHEDULED)),
+  levelChange(182, removeFields(['id'], answer('E121'))),
+  levelChange(181, removeFields(['failed'], SCHEDULED)),
   {
-    ...gate(
+    ...levelChange(
       180,
-      noVal('stream_ids', (raw) => /^\s*\[\s*\]\s*$/.test(raw), 'E126'),
+      rejectValue('stream_ids', (raw) => /^\s*\[\s*\]\s*$/.test(raw), 'E126'),
     ),
     backported: [157, 158],
   },
-  gate(179, drop(['scheduled_messages'], register()), noev('scheduled_messages'), noEp('E29')),
-  gate(177, request(['E6', 'E9', 'E19', 'E24'], refuseNewNarrow)),
-  gate(
+  levelChange(
+    179,
+    removeFields(['scheduled_messages'], register()),
+    dropEvent('scheduled_messages'),
+    removeEndpoints('E29'),
+  ),
+  levelChange(177, request(['E6', 'E9', 'E19', 'E24'], refuseNewNarrow)),
+  levelChange(
     176,
     request(['E6'], capability('linkifier_url_template', true)),
-    map('url_template', formatString, LINKIFIERS),
-    ren({ url_template: 'url_format_string' }, LINKIFIERS),
-    ev('realm_linkifiers', ['realm_filters'], (event) => [
+    mapField('url_template', formatString, LINKIFIERS),
+    renameField({ url_template: 'url_format_string' }, LINKIFIERS),
+    replaceEvent('realm_linkifiers', ['realm_filters'], (event) => [
       event,
       {
         type: 'realm_filters',
@@ -336,88 +371,99 @@ export const GATES: readonly Gate[] = [
         ]),
       },
     ]),
-    map(
+    mapField(
       'realm_filters',
       (_, realm) =>
         linkifierObjects(realm).map(({ id, pattern, url_template }) => [pattern, formatString(url_template), id]),
       register(),
     ),
-    renParam('url_template', 'url_format_string', ['E107', 'E108'], urlTemplate),
+    renameParameter('url_template', 'url_format_string', ['E107', 'E108'], urlTemplate),
   ),
-  gate(
+  levelChange(
     174,
-    noVal('type', (raw) => raw === 'direct', 'E10', 'E27'),
+    rejectValue('type', (raw) => raw === 'direct', 'E10', 'E27'),
   ),
-  gate(172, code('MOVE_MESSAGES_TIME_LIMIT_EXCEEDED', 'BAD_REQUEST', 'E12')),
-  gate(167, drop(['ignored_parameters_unsupported'], allBut('E84', 'E104', 'E55'))),
-  gate(164, drop(['server_presence_ping_interval_seconds', 'server_presence_offline_threshold_seconds'], register())),
-  gate(
+  levelChange(172, renameErrorCode('MOVE_MESSAGES_TIME_LIMIT_EXCEEDED', 'BAD_REQUEST', 'E12')),
+  levelChange(167, removeFields(['ignored_parameters_unsupported'], allBut('E84', 'E104', 'E55'))),
+  levelChange(
+    164,
+    removeFields(['server_presence_ping_interval_seconds', 'server_presence_offline_threshold_seconds'], register()),
+  ),
+  levelChange(
     163,
     edit(USERS, (user) => {
       if (user.delivery_email === null) delete user.delivery_email
     }),
-    ev('realm_user', [], (event) => (event.op === 'update' && event.person.delivery_email === null ? [] : [event])),
-    add(
+    replaceEvent('realm_user', [], (event) =>
+      event.op === 'update' && event.person.delivery_email === null ? [] : [event],
+    ),
+    addField(
       'realm_email_address_visibility',
       'realm_name',
       (realm) => userDefault(organizationOf(realm.state), 'email_address_visibility'),
       register(),
     ),
-    drop(['email_address_visibility'], USER_SETTINGS),
-    noParam(['email_address_visibility'], ...SETTINGS_ROWS),
+    removeFields(['email_address_visibility'], USER_SETTINGS),
+    removeParameters(['email_address_visibility'], ...SETTINGS_ROWS),
   ),
-  gate(
+  levelChange(
     162,
-    drop(['move_messages_within_stream_limit_seconds', 'move_messages_between_streams_limit_seconds'], REALM),
-    noParam(['move_messages_within_stream_limit_seconds', 'move_messages_between_streams_limit_seconds'], 'E103'),
-  ),
-  gate(161, noParam(['can_remove_subscribers_group', 'can_remove_subscribers_group_id'], ...ANY_CHANNELS)),
-  gate(160, noEp('E3')),
-  gate(
-    159,
-    ...['realm_edit_topic_policy', 'realm_move_messages_between_streams_policy'].map((name) =>
-      map(name, (number) => (number === 6 ? 2 : number), register()),
+    removeFields(['move_messages_within_stream_limit_seconds', 'move_messages_between_streams_limit_seconds'], REALM),
+    removeParameters(
+      ['move_messages_within_stream_limit_seconds', 'move_messages_between_streams_limit_seconds'],
+      'E103',
     ),
   ),
-  gate(155, noParam(['include_anchor'], 'E9', 'E19'), noEp('E19')),
-  gate(
+  levelChange(
+    161,
+    removeParameters(['can_remove_subscribers_group', 'can_remove_subscribers_group_id'], ...ANY_CHANNELS),
+  ),
+  levelChange(160, removeEndpoints('E3')),
+  levelChange(
+    159,
+    ...['realm_edit_topic_policy', 'realm_move_messages_between_streams_policy'].map((name) =>
+      mapField(name, (number) => (number === 6 ? 2 : number), register()),
+    ),
+  ),
+  levelChange(155, removeParameters(['include_anchor'], 'E9', 'E19'), removeEndpoints('E19')),
+  levelChange(
     154,
     edit(answer('E48'), ({ result }) => void (result === 'partially_completed' && timedOut())),
   ),
-  gate(
+  levelChange(
     153,
     edit(
       [...answer('E20'), ...answer('E21'), ...answer('E22')],
       ({ result }) => void (result === 'partially_completed' && timedOut()),
     ),
   ),
-  gate(
+  levelChange(
     152,
-    def('send_notification_to_old_thread', 'true', (values) => values.has('stream_id'), 'E12'),
+    defaultParameter('send_notification_to_old_thread', 'true', (values) => values.has('stream_id'), 'E12'),
     request(['E12'], (values) => {
       if (values.has('stream_id')) return
       for (const name of ['send_notification_to_old_thread', 'send_notification_to_new_thread'])
         values.set(name, 'false')
     }),
   ),
-  gate(140, drop(['server_emoji_data_url'], register())),
-  gate(
+  levelChange(140, removeFields(['server_emoji_data_url'], register())),
+  levelChange(
     139,
-    noev('subscription/update', ({ property }) => property === 'is_muted'),
+    dropEvent('subscription/update', ({ property }) => property === 'is_muted'),
   ),
-  gate(
+  levelChange(
     138,
-    map('message_content_edit_limit_seconds', (seconds) => seconds ?? 0, REALM),
-    mapParam('message_content_edit_limit_seconds', ['E103'], (raw) => (raw === '0' ? '"unlimited"' : raw)),
+    mapField('message_content_edit_limit_seconds', (seconds) => seconds ?? 0, REALM),
+    mapParameter('message_content_edit_limit_seconds', ['E103'], (raw) => (raw === '0' ? '"unlimited"' : raw)),
   ),
-  gate(
+  levelChange(
     136,
     request(['E44'], (values) => {
       if (values.get('is_private') !== 'true') values.delete('history_public_to_subscribers')
     }),
   ),
-  gate(135, noParam(['deactivation_notification_comment'], 'E73')),
-  gate(
+  levelChange(135, removeParameters(['deactivation_notification_comment'], 'E73')),
+  levelChange(
     134,
     request(['E6'], unlisted('user_topic')),
     editAnswer(register(), (body, { realm, me }) => {
@@ -426,20 +472,20 @@ export const GATES: readonly Gate[] = [
       delete body.user_topics
       body.muted_topics = user === null ? [] : mutedTopics(realm, user, false)
     }),
-    noev('user_topic'),
-    noev('stream/create', (_, { cause }) => cause === 'made_public'),
-    noev('subscription/peer_add', (_, { cause }) => cause === 'made_public'),
+    dropEvent('user_topic'),
+    dropEvent('stream/create', (_, { cause }) => cause === 'made_public'),
+    dropEvent('subscription/peer_add', (_, { cause }) => cause === 'made_public'),
   ),
-  gate(130, noParam(['role'], 'E91')),
-  gate(
+  levelChange(130, removeParameters(['role'], 'E91')),
+  levelChange(
     129,
-    drop(['want_advertise_in_communities_directory'], REALM),
-    noParam(['want_advertise_in_communities_directory'], 'E103'),
+    removeFields(['want_advertise_in_communities_directory'], REALM),
+    removeParameters(['want_advertise_in_communities_directory'], 'E103'),
   ),
-  gate(121, drop(['message_details'], event('update_message_flags/remove'))),
-  gate(120, drop(['message'], answer('E11')), noParam(['apply_markdown'], 'E11')),
-  gate(119, drop(['other_user_id'], register('unread_msgs', 'pms', '*'))),
-  gate(
+  levelChange(121, removeFields(['message_details'], event('update_message_flags/remove'))),
+  levelChange(120, removeFields(['message'], answer('E11')), removeParameters(['apply_markdown'], 'E11')),
+  levelChange(119, removeFields(['other_user_id'], register('unread_msgs', 'pms', '*'))),
+  levelChange(
     118,
     edit(
       MESSAGES.map((place) => ({ ...place, path: [...(place.path ?? []), 'edit_history', '*'] })),
@@ -448,29 +494,32 @@ export const GATES: readonly Gate[] = [
         for (const name of ['prev_topic', 'topic', 'stream']) delete entry[name]
       },
     ),
-    drop(['stream'], answer('E14', 'message_history', '*')),
+    removeFields(['stream'], answer('E14', 'message_history', '*')),
   ),
-  gate(116, drop(['realm_web_public_access_enabled'], SERVER_SETTINGS)),
-  gate(
+  levelChange(116, removeFields(['realm_web_public_access_enabled'], SERVER_SETTINGS)),
+  levelChange(
     114,
     edit(event('update_message'), (body) => {
       if (body.rendering_only) for (const name of ['user_id', 'edit_timestamp']) delete body[name]
       delete body.rendering_only
     }),
   ),
-  gate(
+  levelChange(
     113,
     edit(EMOJI, (emoji) => {
       if (emoji.still_url === null) delete emoji.still_url
     }),
   ),
-  gate(
+  levelChange(
     112,
     edit(event('update_message'), (body) => {
       if (body.propagate_mode === undefined) delete body.stream_id
     }),
   ),
-  gate(110, drop(['server_web_public_streams_enabled'], register())),
-  gate(104, noParam(['string_id'], 'E103')),
-  gate(103, drop(['realm_create_web_public_stream_policy', 'can_create_web_public_streams'], register())),
+  levelChange(110, removeFields(['server_web_public_streams_enabled'], register())),
+  levelChange(104, removeParameters(['string_id'], 'E103')),
+  levelChange(
+    103,
+    removeFields(['realm_create_web_public_stream_policy', 'can_create_web_public_streams'], register()),
+  ),
 ]

@@ -6,10 +6,10 @@ import { badRequest, ChatError } from '../base/error.ts'
 import { VERSION } from '../base/version.ts'
 import type { OldEvents } from '../events/hub.ts'
 import { integer } from '../pipeline/parameters.ts'
-import type { OldForm } from '../pipeline/pipeline.ts'
+import type { LevelAdapter } from '../pipeline/pipeline.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
-import { compile, type Form, gatesAbove } from './rewrite.ts'
+import { type CompiledChanges, changesAbove, compile } from './rewrite.ts'
 
 /** Before the oldest change that the contract names. */
 const LEVEL_MIN = 102
@@ -17,18 +17,18 @@ const LEVEL_NOW = VERSION.zulip_feature_level
 
 export interface Levels {
   /** Null: as everybody is answered. Throws `BAD_REQUEST` for what is no level. */
-  formOf(header: string | undefined): OldForm<Services, User> | null
+  formOf(header: string | undefined): LevelAdapter<Services, User> | null
   readonly events: OldEvents
 }
 
 /** Compiled when the first client declares such a level: once for all between two gates, of which there are a hundred. */
 export function createLevels(realm: () => Realm): Levels {
-  const forms = new Map<number, Form>()
-  const byGates = new Map<string, Form>()
-  const at = (level: number): Form => {
+  const forms = new Map<number, CompiledChanges>()
+  const byGates = new Map<string, CompiledChanges>()
+  const at = (level: number): CompiledChanges => {
     const known = forms.get(level)
     if (known !== undefined) return known
-    const gates = gatesAbove(level)
+    const gates = changesAbove(level)
     const key = gates.map((gate) => gate.level).join(' ')
     const form = byGates.get(key) ?? compile(gates)
     byGates.set(key, form)
@@ -55,7 +55,7 @@ export function createLevels(realm: () => Realm): Levels {
   }
 }
 
-const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<Services, User> => ({
+const oldForm = (level: number, form: CompiledChanges, realm: () => Realm): LevelAdapter<Services, User> => ({
   level,
   has: ({ row, method, path }) => !form.absent.has(row) && !form.absent.has(`${method} ${path}`),
   readRequest(asked) {

@@ -4,16 +4,25 @@ import { DECLARATIONS } from '../api/declarations.ts'
 import type { AnyDeclaration } from '../api/declare.ts'
 import type { ChatErrorCode } from '../base/error.ts'
 import { VERSION } from '../base/version.ts'
-import { GATES } from './gates.ts'
-import { type Asking, edit, type Gate, type Json, type Place, type ReadRequest, type Rule, type Told } from './words.ts'
+import { LEVEL_CHANGES } from './gates.ts'
+import {
+  type EventContext,
+  edit,
+  type Json,
+  type LevelChange,
+  type ReadRequest,
+  type RequestContext,
+  type Rule,
+  type RuleTarget,
+} from './words.ts'
 
 /** What clients of one level are spared. Maps have rows of contract section 3, or types of events. */
-export interface Form {
+export interface CompiledChanges {
   readonly requests: ReadonlyMap<string, readonly ReadRequest[]>
   /** Change an answer in its place. */
-  readonly answers: ReadonlyMap<string, (body: Json, asking: Asking) => void>
+  readonly answers: ReadonlyMap<string, (body: Json, asking: RequestContext) => void>
   /** What is told instead of an event: nothing, it, or others. May change it in its place. */
-  readonly events: ReadonlyMap<string, (event: Json, told: Told) => readonly Json[]>
+  readonly events: ReadonlyMap<string, (event: Json, told: EventContext) => readonly Json[]>
   /** Other types of which events of a type may become some. */
   readonly otherTypes: ReadonlyMap<string, readonly string[]>
   /** Types that the level does not know. */
@@ -26,10 +35,10 @@ export interface Form {
 }
 
 /** Those that a client of that level is spared. */
-export const gatesAbove = (declared: number): Gate[] =>
-  GATES.filter(({ level, backported }) => declared < level && backported?.includes(declared) !== true)
+export const changesAbove = (declared: number): LevelChange[] =>
+  LEVEL_CHANGES.filter(({ level, backported }) => declared < level && backported?.includes(declared) !== true)
 
-export function compile(gates: readonly Gate[]): Form {
+export function compile(gates: readonly LevelChange[]): CompiledChanges {
   const rules = [LEVEL_ITSELF, ...gates.flatMap(({ rules }) => rules)]
   const of = <K extends Rule['kind']>(kind: K) => rules.filter((rule): rule is Rule & { kind: K } => rule.kind === kind)
   const requests = new Map<string, ReadRequest[]>()
@@ -60,7 +69,7 @@ const LEVEL_ITSELF = edit([{ answer: 'E1' }, { answer: 'E6' }, { event: 'restart
     if (object[name] === VERSION[name]) object[name] = level
 })
 
-type AnswerEdit = (body: Json, asking: Asking) => void
+type AnswerEdit = (body: Json, asking: RequestContext) => void
 const inTurn =
   (edits: readonly AnswerEdit[]): AnswerEdit =>
   (body, asking) => {
@@ -70,11 +79,11 @@ const inTurn =
 interface EventStep {
   type: string
   op: string | undefined
-  rewrite: (event: Json, told: Told) => readonly Json[]
+  rewrite: (event: Json, told: EventContext) => readonly Json[]
 }
 
 /** An event that becomes one of another type goes on through the rules of that. */
-function eventFunctions(rules: readonly Rule[]): Form['events'] {
+function eventFunctions(rules: readonly Rule[]): CompiledChanges['events'] {
   const steps = rules.flatMap(stepsOf)
   const becomes = new Map(
     rules
@@ -88,13 +97,14 @@ function eventFunctions(rules: readonly Rule[]): Form['events'] {
       const own = steps.filter((step) => names.includes(step.type))
       return [
         type,
-        (event: Json, told: Told) => own.reduce<readonly Json[]>((events, step) => take(step, events, told), [event]),
+        (event: Json, told: EventContext) =>
+          own.reduce<readonly Json[]>((events, step) => take(step, events, told), [event]),
       ]
     }),
   )
 }
 
-const take = ({ type, op, rewrite }: EventStep, events: readonly Json[], told: Told): readonly Json[] =>
+const take = ({ type, op, rewrite }: EventStep, events: readonly Json[], told: EventContext): readonly Json[] =>
   events.flatMap((event) =>
     event.type === type && (op === undefined || event.op === op) ? rewrite(event, told) : [event],
   )
@@ -108,7 +118,7 @@ function stepsOf(rule: Rule): EventStep[] {
       : [
           {
             ...named(place.event),
-            rewrite: (event: Json, told: Told) =>
+            rewrite: (event: Json, told: EventContext) =>
               editEvent(event, place, (object) => rule.edit(object, told, place.prefix ?? '')),
           },
         ],
@@ -120,7 +130,11 @@ function named(key: string): { type: string; op: string | undefined } {
   return { type, op }
 }
 
-function editEvent(event: Json, { path = [], pair, isDict }: Place, edit: (object: Json) => void): readonly Json[] {
+function editEvent(
+  event: Json,
+  { path = [], pair, isDict }: RuleTarget,
+  edit: (object: Json) => void,
+): readonly Json[] {
   if (pair === undefined) {
     visit(event, path, edit)
     return isDict === true && Object.keys(event[path[0]!] ?? {}).length === 0 ? [] : [event]

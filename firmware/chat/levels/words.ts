@@ -9,7 +9,7 @@ import type { User } from '../realm/model/records.ts'
 export type Json = any
 
 /** Who is answered. */
-export interface Asking {
+export interface RequestContext {
   readonly realm: Realm
   /** That the client has declared. */
   readonly level: number
@@ -20,7 +20,7 @@ export interface Asking {
 }
 
 /** Who is told. */
-export interface Told {
+export interface EventContext {
   readonly realm: Realm
   readonly level: number
   readonly shape: Shape
@@ -28,10 +28,10 @@ export interface Told {
   readonly cause: string | undefined
 }
 
-type Context = Asking | Told
+type Context = RequestContext | EventContext
 
 /** Where members stand: in the answer of a row of contract section 3, or in an event of a type, or of `type/op`. */
-export interface Place {
+export interface RuleTarget {
   readonly answer?: string
   readonly event?: string
   /** The way to them; `*` for each member. */
@@ -43,19 +43,19 @@ export interface Place {
   /** An event of which nothing is left without members there. */
   readonly isDict?: boolean
 }
-export type Surface = readonly Place[]
+export type Targets = readonly RuleTarget[]
 
-export type Edit = (object: Json, context: Context, prefix: string) => void
-type Test<T> = (value: T, context: Told) => boolean
+type RuleEdit = (object: Json, context: Context, prefix: string) => void
+type Test<T> = (value: T, context: EventContext) => boolean
 
 export type Rule =
-  | { readonly kind: 'edit'; readonly surface: Surface; readonly edit: Edit }
+  | { readonly kind: 'edit'; readonly surface: Targets; readonly edit: RuleEdit }
   | {
       readonly kind: 'event'
       readonly type: string
       readonly isWhole: boolean
       readonly others: readonly string[]
-      readonly rewrite: (event: Json, told: Told) => readonly Json[]
+      readonly rewrite: (event: Json, told: EventContext) => readonly Json[]
     }
   | { readonly kind: 'request'; readonly rows: readonly string[]; readonly read: ReadRequest }
   | { readonly kind: 'endpoint'; readonly endpoints: readonly string[] }
@@ -65,28 +65,28 @@ export type Rule =
 /** Old names and values become those of now. Names that mean nothing go to `ignored`. */
 export type ReadRequest = (values: Map<string, string>, ignored: string[], realm: Realm) => void
 
-export interface Gate {
+export interface LevelChange {
   readonly level: number
   /** Levels below it that have the change all the same. */
   readonly backported?: readonly number[]
   readonly rules: readonly Rule[]
 }
 
-export const gate = (level: number, ...rules: Rule[]): Gate => ({ level, rules })
+export const levelChange = (level: number, ...rules: Rule[]): LevelChange => ({ level, rules })
 
 /** The members are not there. */
-export const drop = (names: readonly string[], surface: Surface): Rule =>
+export const removeFields = (names: readonly string[], surface: Targets): Rule =>
   edit(surface, (object, _, prefix) => {
     for (const name of names) delete object[prefix + name]
   })
 
 /** A member that is gone is there, beside another one. */
-export const add = (name: string, beside: string, value: (realm: Realm) => unknown, surface: Surface): Rule =>
+export const addField = (name: string, beside: string, value: (realm: Realm) => unknown, surface: Targets): Rule =>
   edit(surface, (object, { realm }) => {
     if (beside in object) object[name] = value(realm)
   })
 
-export const ren = (names: Readonly<Record<string, string>>, surface: Surface): Rule =>
+export const renameField = (names: Readonly<Record<string, string>>, surface: Targets): Rule =>
   edit(surface, (object, _, prefix) => {
     for (const [now, before] of Object.entries(names)) {
       if (!(prefix + now in object)) continue
@@ -95,23 +95,23 @@ export const ren = (names: Readonly<Record<string, string>>, surface: Surface): 
     }
   })
 
-export const map = (name: string, convert: (value: Json, realm: Realm) => unknown, surface: Surface): Rule =>
+export const mapField = (name: string, convert: (value: Json, realm: Realm) => unknown, surface: Targets): Rule =>
   edit(surface, (object, { realm }, prefix) => {
     if (prefix + name in object) object[prefix + name] = convert(object[prefix + name], realm)
   })
 
 /** Whatever no other word says. */
-export const edit = (surface: Surface, edit: Edit): Rule => ({ kind: 'edit', surface, edit })
+export const edit = (surface: Targets, edit: RuleEdit): Rule => ({ kind: 'edit', surface, edit })
 
 /** Of answers alone, where it matters who asks. */
-export const editAnswer = (surface: Surface, edit: (body: Json, asking: Asking) => void): Rule => ({
+export const editAnswer = (surface: Targets, edit: (body: Json, asking: RequestContext) => void): Rule => ({
   kind: 'edit',
   surface,
-  edit: (body, context) => edit(body, context as Asking),
+  edit: (body, context) => edit(body, context as RequestContext),
 })
 
 /** Events of a type, or of `type/op`, do not reach the client. */
-export const noev = (type: string, test?: Test<Json>): Rule => ({
+export const dropEvent = (type: string, test?: Test<Json>): Rule => ({
   kind: 'event',
   type,
   isWhole: test === undefined && !type.includes('/'),
@@ -120,10 +120,10 @@ export const noev = (type: string, test?: Test<Json>): Rule => ({
 })
 
 /** Others in their place, of the types `others` or of the same. */
-export const ev = (
+export const replaceEvent = (
   type: string,
   others: readonly string[],
-  rewrite: (event: Json, told: Told) => readonly Json[],
+  rewrite: (event: Json, told: EventContext) => readonly Json[],
 ): Rule => ({
   kind: 'event',
   type,
@@ -133,13 +133,13 @@ export const ev = (
 })
 
 /** They are not known: reported as ignored. */
-export const noParam = (names: readonly string[], ...rows: string[]): Rule =>
+export const removeParameters = (names: readonly string[], ...rows: string[]): Rule =>
   request(rows, (values, ignored) => {
     for (const name of names) if (values.delete(name)) ignored.push(name)
   })
 
 /** The old name alone is known; `convert` makes its value one of now. */
-export const renParam = (
+export const renameParameter = (
   now: string,
   before: string,
   rows: readonly string[],
@@ -153,14 +153,14 @@ export const renParam = (
     values.set(now, convert(raw, realm))
   })
 
-export const mapParam = (name: string, rows: readonly string[], convert: (raw: string) => string): Rule =>
+export const mapParameter = (name: string, rows: readonly string[], convert: (raw: string) => string): Rule =>
   request(rows, (values) => {
     const raw = values.get(name)
     if (raw !== undefined) values.set(name, convert(raw))
   })
 
 /** Another default. */
-export const def = (
+export const defaultParameter = (
   name: string,
   value: string,
   test: (values: ReadonlyMap<string, string>) => boolean,
@@ -171,7 +171,7 @@ export const def = (
   })
 
 /** The value is refused. */
-export const noVal = (name: string, test: (raw: string) => boolean, ...rows: string[]): Rule =>
+export const rejectValue = (name: string, test: (raw: string) => boolean, ...rows: string[]): Rule =>
   request(rows, (values) => {
     const raw = values.get(name)
     if (raw !== undefined && test(raw))
@@ -181,9 +181,19 @@ export const noVal = (name: string, test: (raw: string) => boolean, ...rows: str
 export const request = (rows: readonly string[], read: ReadRequest): Rule => ({ kind: 'request', rows, read })
 
 /** Not there: 404. By row, or by method and path. */
-export const noEp = (...endpoints: string[]): Rule => ({ kind: 'endpoint', endpoints })
+export const removeEndpoints = (...endpoints: string[]): Rule => ({ kind: 'endpoint', endpoints })
 
-export const code = (from: ChatErrorCode, to: ChatErrorCode, row: string): Rule => ({ kind: 'code', row, from, to })
+export const renameErrorCode = (from: ChatErrorCode, to: ChatErrorCode, row: string): Rule => ({
+  kind: 'code',
+  row,
+  from,
+  to,
+})
 
 /** With this parameter, which is the path of another endpoint now, that one is meant. */
-export const other = (row: string, parameter: string, other: string): Rule => ({ kind: 'other', row, parameter, other })
+export const redirectEndpoint = (row: string, parameter: string, other: string): Rule => ({
+  kind: 'other',
+  row,
+  parameter,
+  other,
+})

@@ -3,7 +3,7 @@
  * that anybody wrote has a place in it, so that neither does a process that was taken over. Contract section 1.6.
  */
 
-export interface Act {
+export interface ChatAuditEvent {
   /** The account; null where it is nobody's. */
   readonly user: number | null
   /** IP address of the client. */
@@ -37,7 +37,7 @@ const FACT_NAME = /^[a-z_]{1,32}$/
 const FACTS_MAX = 8
 
 /** Null when it is none. */
-export function readAct(value: unknown): Act | null {
+export function readChatAuditEvent(value: unknown): ChatAuditEvent | null {
   if (typeof value !== 'object' || value === null) return null
   const { user, address, method, path, result, facts, share } = value as Record<string, unknown>
   const isRight =
@@ -52,7 +52,7 @@ export function readAct(value: unknown): Act | null {
     result < 600
   const known = isRight ? readFacts(facts) : null
   const taken = readShare(share)
-  return known && taken && ({ user, address, method, path, result, facts: known, share: taken } as Act)
+  return known && taken && ({ user, address, method, path, result, facts: known, share: taken } as ChatAuditEvent)
 }
 
 function readShare(value: unknown): Share | null {

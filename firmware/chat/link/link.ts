@@ -6,7 +6,7 @@
 
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { LogLevel } from '../../base/log.ts'
-import { type Act, readAct } from './act.ts'
+import { type ChatAuditEvent, readChatAuditEvent } from './act.ts'
 
 /** A process that has just been started hears `start` before anything else. */
 export type ToChat =
@@ -86,7 +86,7 @@ export interface OperatorChanges extends Partial<Omit<OperatorSettings, 'jwt'>> 
   jwt?: { algorithm: JwtAlgorithm; key: Uint8Array } | null
 }
 
-export interface Figures {
+export interface Statistics {
   name: string
   url: string
   users: number
@@ -102,11 +102,6 @@ export interface Figures {
   older: string[]
 }
 
-export interface CopiedFile {
-  name: string
-  bytes: number
-}
-
 export type FromChat =
   | { type: 'listening'; port: number }
   /** It cannot listen; trying again would not help. */
@@ -115,7 +110,7 @@ export type FromChat =
   /** To be kept, and given back when that generation is opened: process/commits.ts. */
   | { type: 'commits'; generation: string; sealed: Uint8Array }
   /** For the audit log. Answered with `recorded` when it changed something. */
-  | { type: 'act'; id: number; act: Act }
+  | { type: 'act'; id: number; act: ChatAuditEvent }
 
 /** An error of ours. */
 export interface Problem {
@@ -180,7 +175,7 @@ export function readFromChat(value: unknown): FromChat | null {
       return isRight ? { type: 'commits', generation, sealed } : null
     }
     case 'act': {
-      const act = readAct(members.act)
+      const act = readChatAuditEvent(members.act)
       return act !== null && Number.isInteger(members.id) ? { type: 'act', id: members.id as number, act } : null
     }
     default:

@@ -18,7 +18,7 @@ import { policyOf } from '../realm/objects/user-topics.ts'
 import { isFound, readSearch, type Search } from '../search/search.ts'
 import type { Runs } from '../store/flags.ts'
 import { having, isIndexed, sentBy } from '../store/words.ts'
-import { type Candidate, idsOfRanges, type Lead, type Range, STREAMS_MAX, type Stream } from './lead.ts'
+import { type AccessPath, type Candidate, idsOfRanges, type OrdinalRange, STREAMS_MAX, type Stream } from './lead.ts'
 import { type Scope, scopeOfRecipients, scopeOfTopics } from './scope.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
@@ -39,7 +39,7 @@ export interface Condition {
 /** The smaller the rank, the fewer messages. */
 interface RankedLead {
   readonly rank: number
-  readonly lead: Lead
+  readonly lead: AccessPath
 }
 
 const RANK = {
@@ -215,12 +215,12 @@ function mentioned({ realm }: Viewer, user: number, bits: number): Condition {
   }
 }
 
-function* rangesOf(runs: ReadonlyMap<number, Runs>): Generator<Range> {
+function* rangesOf(runs: ReadonlyMap<number, Runs>): Generator<OrdinalRange> {
   for (const [birth, own] of runs) for (const [from, to] of own) yield { birth, from, to }
 }
 
 /** `others`: ids of messages that may be among them as well. */
-function flagged({ realm }: Viewer, ranges: Iterable<Range>, others: readonly number[] = []): RankedLead | null {
+function flagged({ realm }: Viewer, ranges: Iterable<OrdinalRange>, others: readonly number[] = []): RankedLead | null {
   const found = [...ranges]
   const count = found.reduce((sum, { from, to }) => sum + to - from + 1, others.length)
   if (count > FLAGGED_MAX) return null

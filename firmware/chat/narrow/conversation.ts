@@ -1,10 +1,10 @@
 /** The term `with`: the conversation in which a message is now stands in the place of others. Contract section 5.2 (271). */
 
-import { placeOf } from '../realm/messages/places.ts'
-import { NarrowError, type Operator, type Term } from './terms.ts'
+import { locationOf } from '../realm/messages/places.ts'
+import { NarrowError, type NarrowOperator, type Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
-const OF_CONVERSATION: ReadonlySet<Operator> = new Set(['channel', 'topic', 'dm'])
+const OF_CONVERSATION: ReadonlySet<NarrowOperator> = new Set(['channel', 'topic', 'dm'])
 
 /** Throws NarrowError for a message that he cannot read, unless other terms say which conversation is meant. */
 export function withConversation(viewer: Viewer, terms: readonly Term[]): Term[] {
@@ -19,7 +19,7 @@ export function withConversation(viewer: Viewer, terms: readonly Term[]): Term[]
     throw new NarrowError('invalid operand of with')
   }
   const rest = others.filter(({ operator }) => !OF_CONVERSATION.has(operator))
-  const place = placeOf(viewer.realm, row)
+  const place = locationOf(viewer.realm, row)
   if (place.kind === 'conversation')
     return [...rest, { operator: 'dm', operand: place.conversation.userIds, negated: false }]
   return [

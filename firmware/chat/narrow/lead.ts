@@ -20,7 +20,7 @@ export type Stream =
   /** Messages with words: as matchOf of store/words.ts asks for them. `births`: of those that were sent there, and a few others. */
   | { readonly by: 'words'; readonly match: string; readonly births: readonly number[] | null }
 
-export type Lead =
+export type AccessPath =
   | { readonly streams: readonly Stream[] }
   /** Ascending. */
   | { readonly ids: readonly number[] }
@@ -51,16 +51,16 @@ const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, arrival,
 export const WINDOW = { least: 50_000, first: 100_000, max: 2_000_000 } as const
 
 /** The last id that readLead looks at beyond `bound`, which is no further than the newest message. */
-export function farthest(lead: Lead, direction: Direction, bound: number, window: number): number {
+export function farthest(lead: AccessPath, direction: Direction, bound: number, window: number): number {
   const hasWords = 'streams' in lead && lead.streams.some(({ by }) => by === 'words')
   if (direction === 'older') return hasWords ? Math.max(0, bound - window) : 0
   return hasWords ? bound + window : Number.MAX_SAFE_INTEGER
 }
 
 /** At most `count` of the lead's messages beyond `bound` and up to `far`, nearest first. */
-export function readLead(
+export function readAccessPath(
   store: ChatStore,
-  lead: Lead,
+  lead: AccessPath,
   direction: Direction,
   { bound, far }: { bound: number; far: number },
   count: number,
@@ -94,8 +94,8 @@ export function readLead(
 /** So many texts are read faster than an index of words is asked. */
 const SMALL = 200
 
-export const isSmall = (store: ChatStore, lead: Lead): boolean =>
-  readLead(store, lead, 'newer', { bound: 0, far: Number.MAX_SAFE_INTEGER }, SMALL + 1, false).length <= SMALL
+export const isSmall = (store: ChatStore, lead: AccessPath): boolean =>
+  readAccessPath(store, lead, 'newer', { bound: 0, far: Number.MAX_SAFE_INTEGER }, SMALL + 1, false).length <= SMALL
 
 const ORDER = { older: 'DESC', newer: 'ASC' } as const
 const BEYOND = { older: '<', newer: '>' } as const
@@ -160,14 +160,14 @@ function beyond(ids: readonly number[], direction: Direction, bound: number, cou
 }
 
 /** Ordinals of the place that messages were sent to, both ends included. */
-export interface Range {
+export interface OrdinalRange {
   readonly birth: number
   readonly from: number
   readonly to: number
 }
 
 /** Ids of the messages in the ranges, in no order. */
-export function idsOfRanges(store: ChatStore, ranges: readonly Range[]): number[] {
+export function idsOfRanges(store: ChatStore, ranges: readonly OrdinalRange[]): number[] {
   const rows = store.select<{ id: number }>(
     `SELECT messages.id FROM json_each(?) AS range CROSS JOIN messages
      ON birth = range.value ->> 0 AND ordinal BETWEEN range.value ->> 1 AND range.value ->> 2`,

@@ -1,6 +1,6 @@
 /** What a search has found of a message, highlighted. Contract 2.4: match_content, match_subject. */
 
-import { placeOf } from '../realm/messages/places.ts'
+import { locationOf } from '../realm/messages/places.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import { highlight, type Search } from '../search/search.ts'
 import type { MessageRow } from '../store/messages.ts'
@@ -15,7 +15,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** As HTML. */
 export function matches(realm: Realm, row: MessageRow, search: Search) {
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   const topic = place.kind === 'channel' ? place.topic : ''
   return {
     match_content: highlight(search, row.html),

@@ -3,13 +3,13 @@
 import { readSearch, type Search } from '../search/search.ts'
 import { type Condition, conditionOf } from './conditions.ts'
 import { withConversation } from './conversation.ts'
-import { type Candidate, isSmall, type Lead, STREAMS_MAX, type Stream } from './lead.ts'
+import { type AccessPath, type Candidate, isSmall, STREAMS_MAX, type Stream } from './lead.ts'
 import { leadOfSearch, recipientsOf } from './search-lead.ts'
-import { NarrowError, type Operator, type Term } from './terms.ts'
+import { NarrowError, type NarrowOperator, type Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
 export interface Narrow {
-  readonly lead: Lead
+  readonly lead: AccessPath
   /** Whether the message is in it, and the viewer may read it. */
   holds(message: Candidate): boolean
   /** Whether `holds` asks for the text of messages. */
@@ -53,13 +53,22 @@ function sharesHistory({ user }: Viewer, terms: readonly Term[]): boolean {
   return user === null || terms.some(({ operator, negated }) => !negated && HISTORIES.has(operator))
 }
 
-const HISTORIES: ReadonlySet<Operator> = new Set(['channel', 'channels'])
+const HISTORIES: ReadonlySet<NarrowOperator> = new Set(['channel', 'channels'])
 
 const isOneConversation = ({ operator, negated }: Term): boolean =>
   !negated && (operator === 'topic' || operator === 'dm')
 
 /** What somebody may ask for who has not signed in. */
-const OPEN: ReadonlySet<Operator> = new Set(['channel', 'channels', 'topic', 'sender', 'has', 'search', 'id', 'near'])
+const OPEN: ReadonlySet<NarrowOperator> = new Set([
+  'channel',
+  'channels',
+  'topic',
+  'sender',
+  'has',
+  'search',
+  'id',
+  'near',
+])
 
 function expectOpen(terms: readonly Term[]): void {
   const closed = terms.find(({ operator }) => !OPEN.has(operator))
@@ -70,7 +79,7 @@ function expectOpen(terms: readonly Term[]): void {
  * The smallest index of all, or, where it is large, that of the words that are searched for; where no term has one, of his
  * own history the channels and conversations he reads.
  */
-function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): Lead {
+function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): AccessPath {
   let best: Condition['lead'] = null
   for (const { lead } of conditions) if (lead !== null && (best === null || lead.rank < best.rank)) best = lead
   const isSearch = conditions.some(({ search }) => search !== undefined)

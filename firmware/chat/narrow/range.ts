@@ -7,7 +7,7 @@ import { isMuted } from './conditions.ts'
 import { type Narrow, narrowOf } from './narrow.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
-import { select, walk } from './walk.ts'
+import { scan, select } from './walk.ts'
 
 /** Larger than any message's id: as an anchor, the newest. Clients know the number. */
 export const NEWEST = 10_000_000_000_000_000
@@ -15,7 +15,7 @@ export const RANGE_MAX = 5000 // num_before + num_after
 
 export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | { /** Seconds. */ readonly date: number }
 
-export interface Range {
+interface MessageRange {
   anchor: Anchor
   before: number
   after: number
@@ -32,16 +32,20 @@ export interface FoundRange {
 }
 
 /** `viewer` makes the viewer of the moment. Throws NarrowError. */
-export async function findRange(viewer: () => Viewer, terms: readonly Term[], range: Range): Promise<FoundRange> {
+export async function findRange(
+  viewer: () => Viewer,
+  terms: readonly Term[],
+  range: MessageRange,
+): Promise<FoundRange> {
   const { realm, user } = viewer()
   const { store } = realm
   const account = user?.id ?? null
   const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
   const anchor = await resolveAnchor(viewer, terms, range.anchor)
   const own = range.includeAnchor && anchor > 0 && anchor < NEWEST ? select(store, narrow(), [anchor]) : []
-  const older = await walk(store, narrow, 'older', anchor, range.before, account)
+  const older = await scan(store, narrow, 'older', anchor, range.before, account)
   if (range.before > 0 && range.after > 0) await setImmediate() // each has a turn of its own
-  const newer = await walk(store, narrow, 'newer', anchor, range.after, account)
+  const newer = await scan(store, narrow, 'newer', anchor, range.after, account)
   return {
     ids: [...older.found.reverse(), ...own, ...newer.found],
     anchor,
@@ -76,7 +80,7 @@ async function firstUnread(viewer: () => Viewer, terms: readonly Term[]): Promis
     const found = narrowOf(now, [...terms, unread])
     return found.isWide ? { ...found, holds: (message) => found.holds(message) && !isMuted(now, message) } : found
   })
-  return (await walk(store, narrow, 'newer', 0, 1, user.id)).found[0]
+  return (await scan(store, narrow, 'newer', 0, 1, user.id)).found[0]
 }
 
 async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: number): Promise<number | undefined> {
@@ -85,7 +89,7 @@ async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: numbe
   const first = firstIdAt(store, date)
   if (first === null) return undefined
   const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
-  return (await walk(store, narrow, 'newer', first - 1, 1, user?.id ?? null)).found[0]
+  return (await scan(store, narrow, 'newer', first - 1, 1, user?.id ?? null)).found[0]
 }
 
 /** Made anew once something was written: it tells of rights, policies and flags. */

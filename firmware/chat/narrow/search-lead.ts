@@ -1,9 +1,9 @@
 /** The messages that a search finds, by the index of words. Contract section 5.2, `search`. */
 
-import type { Part } from '../search/search.ts'
+import type { Phrase } from '../search/search.ts'
 import { matchOf, sentTo, type WordQuery } from '../store/words.ts'
 import type { Condition } from './conditions.ts'
-import { isSmall, type Lead, type Stream } from './lead.ts'
+import { type AccessPath, isSmall, type Stream } from './lead.ts'
 import { SCOPE_MAX, scopeOfTopics, TOPICS_MAX } from './scope.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -11,7 +11,7 @@ const PARTS_MAX = 20 // of all searches of a narrow; what more there is, is look
 const WORDS_MAX = 16 // of a phrase; the same
 
 /** Null: the index is of no use. `isShared`: what was not sent to the viewer is meant as well. */
-export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): Lead | null {
+export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): AccessPath | null {
   if (!viewer.realm.store.words.isComplete) return null
   const parts = conditions.flatMap(({ search }) => search ?? []).slice(0, PARTS_MAX)
   const scopes = conditions.map(({ scope }) => scope?.() ?? null).filter((scope) => scope !== null)
@@ -35,7 +35,7 @@ function shareOf({ realm: { store } }: Viewer, births: readonly number[]): numbe
   return sent / Math.max(1, store.messages.maxId())
 }
 
-function wantedOf({ realm: { store } }: Viewer, parts: readonly Part[]): WordQuery['wanted'] {
+function wantedOf({ realm: { store } }: Viewer, parts: readonly Phrase[]): WordQuery['wanted'] {
   let room = TOPICS_MAX
   return parts.flatMap(({ words, isPrefix }) => {
     const wanted = { words: words.slice(0, WORDS_MAX), isPrefix: isPrefix && words.length <= WORDS_MAX }

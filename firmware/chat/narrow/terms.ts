@@ -48,21 +48,21 @@ type Bare =
   | { operator: 'search'; operand: string }
   | { operator: 'id' | 'near' | 'with' | 'mentions'; operand: number }
 export type Term = Bare & { negated: boolean }
-export type Operator = Bare['operator']
+export type NarrowOperator = Bare['operator']
 
 /** Names of before, which published clients still send. */
-const ALIASES: Readonly<Record<string, Operator>> = {
+const ALIASES: Readonly<Record<string, NarrowOperator>> = {
   stream: 'channel',
   streams: 'channels',
   from: 'sender',
   'pm-with': 'dm',
 }
-const NEVER_NEGATED: ReadonlySet<Operator> = new Set(['near', 'with'])
+const NEVER_NEGATED: ReadonlySet<NarrowOperator> = new Set(['near', 'with'])
 
 type Operand = z.output<typeof operand>
 type Reading = (operand: Operand, operator: string) => Bare
 
-const READINGS: Readonly<Record<Operator, Reading>> = {
+const READINGS: Readonly<Record<NarrowOperator, Reading>> = {
   channel: (given, as) => ({ operator: 'channel', operand: named(given, as) }),
   channels: (given, as) => ({ operator: 'channels', operand: oneOf(CHANNELS_OPERANDS, given, as) }),
   topic: (given, as) => ({ operator: 'topic', operand: meantTopic(text(given, as)) }),
@@ -95,7 +95,7 @@ export function readTerms(narrow: NarrowShape): Term[] {
   })
 }
 
-const isOperator = (name: string): name is Operator => Object.hasOwn(READINGS, name)
+const isOperator = (name: string): name is NarrowOperator => Object.hasOwn(READINGS, name)
 
 const bad = (operator: string) => new NarrowError(`invalid operand of ${operator}`)
 

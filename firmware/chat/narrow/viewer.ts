@@ -4,14 +4,14 @@ import { fold } from '../realm/model/names.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { Channel, User } from '../realm/model/records.ts'
 import { canSee } from '../realm/permissions/channel-rights.ts'
-import { type Sight, sightOf } from '../realm/permissions/sight.ts'
+import { type Visibility, visibilityOf } from '../realm/permissions/sight.ts'
 import { findForSpectator, findUser } from '../realm/permissions/user-find.ts'
 import { type Named, NarrowError } from './terms.ts'
 
 /** True until something changes: for one turn. */
 export interface Viewer {
   readonly realm: Realm
-  readonly sight: Sight
+  readonly sight: Visibility
   /** Null: a spectator. */
   readonly user: User | null
   /** Throws NarrowError for a spectator. */
@@ -47,7 +47,7 @@ export function viewerOf(realm: Realm, user: User | null): Viewer {
 
   return {
     realm,
-    sight: sightOf(realm, user),
+    sight: visibilityOf(realm, user),
     user,
     self,
     account,

@@ -2,9 +2,9 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts'
-import { createStepSize, threadMs } from '../../base/step-size.ts'
+import { createBatchSize, threadMs } from '../../base/step-size.ts'
 import type { ChatStore } from '../store/store.ts'
-import { type Candidate, type Direction, farthest, type Lead, readLead, WINDOW } from './lead.ts'
+import { type AccessPath, type Candidate, type Direction, farthest, readAccessPath, WINDOW } from './lead.ts'
 import type { Narrow } from './narrow.ts'
 
 const SLICE = { least: 32, first: 256, max: 1024 } as const // messages looked at in one turn: few milliseconds
@@ -21,7 +21,7 @@ function queueOf(store: ChatStore): FairQueue {
   return queue
 }
 
-interface Walked {
+interface Scanned {
   /** Nearest first. */
   found: number[]
   /** There are no more on that side. */
@@ -32,28 +32,28 @@ interface Walked {
  * At most `count` messages beyond `bound`. Requests go on between slices, so `narrow` is asked for anew before each: what is
  * found was in it, and his to read, when it was looked at. `account`: whose turn it takes. Throws `busy`.
  */
-export async function walk(
+export async function scan(
   store: ChatStore,
   narrow: () => Narrow,
   direction: Direction,
   bound: number,
   count: number,
   account: number | null,
-): Promise<Walked> {
+): Promise<Scanned> {
   const found: number[] = []
   if (count === 0) return { found, isEnd: false }
   const end = store.messages.maxId() // what comes later is not looked for
   let from = Math.min(bound, end + 1)
   let size: number = Math.min(Math.max(count, SLICE.least), SLICE.first) // a good lead has nothing else
-  const window = createStepSize({ start: WINDOW.first, max: WINDOW.max, targetMs: WINDOW_MS })
+  const window = createBatchSize({ start: WINDOW.first, max: WINDOW.max, targetMs: WINDOW_MS })
   let looked = 0
 
   /** Null: there is more to look at. */
-  function look(): Walked | null {
+  function look(): Scanned | null {
     const { lead, holds, readsText } = narrow()
     const far = farthest(lead, direction, from, Math.max(window.value, WINDOW.least))
     const beganMs = threadMs()
-    const slice = readLead(store, lead, direction, { bound: from, far }, size, readsText)
+    const slice = readAccessPath(store, lead, direction, { bound: from, far }, size, readsText)
     window.took(threadMs() - beganMs)
     for (const message of slice) {
       if (!holds(message)) continue
@@ -80,8 +80,8 @@ export async function walk(
 /** Of these ids those in the narrow, ascending. */
 export function select(store: ChatStore, narrow: Narrow, ids: readonly number[]): number[] {
   const ascending = [...new Set(ids)].sort((a, b) => a - b)
-  const lead: Lead = { ids: ascending }
-  const rows: Candidate[] = readLead(
+  const lead: AccessPath = { ids: ascending }
+  const rows: Candidate[] = readAccessPath(
     store,
     lead,
     'newer',

@@ -4,22 +4,22 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../../base/admission.ts'
+import { runDetached } from '../../base/admission.ts'
 import type { Log } from '../../base/log.ts'
 import { ChatError } from '../base/error.ts'
 import { readReply, WebhookError, webhookRequest } from '../realm/bots/webhook.ts'
 import { noticePerson } from '../realm/messages/notices.ts'
-import { placeOf } from '../realm/messages/places.ts'
+import { locationOf } from '../realm/messages/places.ts'
 import { type Outgoing, send } from '../realm/messages/send.ts'
 import { nowOf, type Realm } from '../realm/model/realm.ts'
 import type { BotCall, BotService, User } from '../realm/model/records.ts'
 import { organizationOf } from '../realm/model/state.ts'
-import type { Turn } from '../realm/model/turn.ts'
+import type { Transaction } from '../realm/model/turn.ts'
 import { embeddedBot } from '../realm/objects/embedded-bots.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { silently } from '../realm/organization/channels/notices.ts'
 import type { MessageRow } from '../store/messages.ts'
-import { type Network, OutsideError, post } from './post.ts'
+import { OutgoingError, post, type Resolver } from './post.ts'
 
 const BOTS_AT_ONCE = 16
 const TRIES = 3 // contract section 9
@@ -40,7 +40,7 @@ interface BotCalls {
 
 type Outcome = { readonly reply: string | null } | { readonly problem: string }
 
-export function startBotCalls(realm: Realm, network: Network, log: Log, afterTryMs = AFTER_TRY_MS): BotCalls {
+export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTryMs = AFTER_TRY_MS): BotCalls {
   const { state, store } = realm
   const stopped = new AbortController()
   const busy = new Map<number, Promise<void>>()
@@ -103,7 +103,7 @@ export function startBotCalls(realm: Realm, network: Network, log: Log, afterTry
       const sent = webhookRequest(realm, bot, service, row, call.trigger)
       return { reply: readReply(service.form, await askPatiently(service.url, sent)) }
     } catch (error) {
-      if (error instanceof OutsideError || error instanceof WebhookError) return { problem: error.message }
+      if (error instanceof OutgoingError || error instanceof WebhookError) return { problem: error.message }
       throw error
     }
   }
@@ -116,9 +116,9 @@ export function startBotCalls(realm: Realm, network: Network, log: Log, afterTry
         const hosts = organizationOf(state).operator.outgoingHosts ?? []
         const { status, text } = await post(network, { url, ...sent, hosts, signal })
         if (status >= 200 && status < 300) return text
-        throw new OutsideError(`it answered with the status ${status}`, status < 500)
+        throw new OutgoingError(`it answered with the status ${status}`, status < 500)
       } catch (error) {
-        if (!(error instanceof OutsideError) || error.isFinal || tried === TRIES || signal.aborted) throw error
+        if (!(error instanceof OutgoingError) || error.isFinal || tried === TRIES || signal.aborted) throw error
       }
       await wait(afterTryMs * tried, undefined, { signal, ref: false })
     }
@@ -127,7 +127,7 @@ export function startBotCalls(realm: Realm, network: Network, log: Log, afterTry
   /** What the bot says, and that it was asked, are one change. */
   function settle(call: BotCall, outcome: Outcome): void {
     try {
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         turn.remove('botCall', call.id)
         const subject = subjectOf(call)
         if (subject === null) return
@@ -137,20 +137,20 @@ export function startBotCalls(realm: Realm, network: Network, log: Log, afterTry
       })
     } catch (error) {
       if (!(error instanceof ChatError)) throw error
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         turn.remove('botCall', call.id)
         tellOwner(turn, state.user.get(call.botId)!, `its answer could not be sent: ${error.message}`)
       })
     }
   }
 
-  function tellOwner(turn: Turn, bot: User, problem: string): void {
+  function tellOwner(turn: Transaction, bot: User, problem: string): void {
     const owner = state.user.get(bot.bot?.ownerId ?? 0)
     if (!owner?.isActive) return
     noticePerson(realm, turn, owner, `A message to your bot ${silently(bot)} was not answered: ${problem}.`)
   }
 
-  realm.onBotCall = () => actAlone(begin) // whoever called a bot has nothing to do with its answer
+  realm.onBotCall = () => runDetached(begin) // whoever called a bot has nothing to do with its answer
   begin()
   return {
     async quiet() {
@@ -165,7 +165,7 @@ export function startBotCalls(realm: Realm, network: Network, log: Log, afterTry
 
 /** Where the message is now. */
 function answerTo(realm: Realm, bot: User, row: MessageRow, content: string): Outgoing {
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   const common = { content, client: CLIENT, readBySender: undefined, local: undefined }
   return place.kind === 'channel'
     ? { ...common, kind: 'channel', to: place.channel.id, topic: place.topic }

@@ -11,7 +11,7 @@ import { networkInterfaces } from 'node:os'
 import { connect as tlsConnect } from 'node:tls'
 import { mayAsk } from './addresses.ts'
 
-interface OutsideRequest {
+interface OutgoingRequest {
   url: string
   contentType: string
   body: string
@@ -21,13 +21,13 @@ interface OutsideRequest {
   signal: AbortSignal
 }
 
-interface OutsideAnswer {
+interface OutgoingAnswer {
   status: number
   text: string
 }
 
 /** A sentence for whoever wanted the request. */
-export class OutsideError extends Error {
+export class OutgoingError extends Error {
   /** Another try now would come to the same. */
   readonly isFinal: boolean
 
@@ -39,7 +39,7 @@ export class OutsideError extends Error {
 }
 
 /** What a test puts in its place. */
-export interface Network {
+export interface Resolver {
   /** Addresses of a name. */
   resolve(name: string): Promise<readonly string[]>
   /** Those of this machine. */
@@ -49,7 +49,7 @@ export interface Network {
   ca?: string
 }
 
-export const systemNetwork: Network = {
+export const systemNetwork: Resolver = {
   resolve: async (name) => (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address),
   own: () =>
     Object.values(networkInterfaces())
@@ -63,21 +63,21 @@ const ANSWER_BYTES_MAX = 256 * 1024 // a message of 10,000 code points, each esc
 
 /** Throws `OutsideError`. */
 export async function post(
-  network: Network,
-  { url: given, hosts, signal, ...sent }: OutsideRequest,
-): Promise<OutsideAnswer> {
+  network: Resolver,
+  { url: given, hosts, signal, ...sent }: OutgoingRequest,
+): Promise<OutgoingAnswer> {
   const url = new URL(given)
-  if (!isListed(url, hosts)) throw new OutsideError('the administrator of the server has not listed its host', true)
+  if (!isListed(url, hosts)) throw new OutgoingError('the administrator of the server has not listed its host', true)
   const timeout = AbortSignal.timeout(ANSWER_MS_MAX)
   const either = AbortSignal.any([signal, timeout])
   try {
     const address = await unless(either, addressOf(network, url))
     return await exchange(network, url, address, sent, either)
   } catch (error) {
-    if (error instanceof OutsideError) throw error
-    if (timeout.aborted) throw new OutsideError(`it did not answer within ${ANSWER_MS_MAX / 1000} seconds`, false)
+    if (error instanceof OutgoingError) throw error
+    if (timeout.aborted) throw new OutgoingError(`it did not answer within ${ANSWER_MS_MAX / 1000} seconds`, false)
     const code = (error as NodeJS.ErrnoException).code
-    throw new OutsideError(`it could not be reached${code === undefined ? '' : ` (${code})`}`, false)
+    throw new OutgoingError(`it could not be reached${code === undefined ? '' : ` (${code})`}`, false)
   }
 }
 
@@ -90,24 +90,24 @@ function isListed({ host, hostname, port }: URL, hosts: readonly string[]): bool
 const withoutDot = (host: string): string => host.replace(/\.(?=$|:\d+$)/, '')
 
 /** Each that it has must be one that may be asked: a name that also means this machine is no honest one. */
-async function addressOf(network: Network, { hostname }: URL): Promise<string> {
+async function addressOf(network: Resolver, { hostname }: URL): Promise<string> {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(literal) !== 0 ? [literal] : await network.resolve(hostname)
   const own = [...network.own()]
   const [first] = addresses
-  if (first === undefined) throw new OutsideError('its name has no address', false)
+  if (first === undefined) throw new OutgoingError('its name has no address', false)
   if (!addresses.every((address) => mayAsk(address, own)))
-    throw new OutsideError('its name leads to an address that nothing is sent to', true)
+    throw new OutgoingError('its name leads to an address that nothing is sent to', true)
   return first
 }
 
 async function exchange(
-  network: Network,
+  network: Resolver,
   url: URL,
   address: string,
-  { contentType, body }: Pick<OutsideRequest, 'contentType' | 'body'>,
+  { contentType, body }: Pick<OutgoingRequest, 'contentType' | 'body'>,
   signal: AbortSignal,
-): Promise<OutsideAnswer> {
+): Promise<OutgoingAnswer> {
   const isSecure = url.protocol === 'https:'
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port)
   const socket = network.connect(address, port)
@@ -134,7 +134,7 @@ async function exchange(
       })
       outgoing.on('response', resolve).on('error', reject)
       // Node closes what becomes another protocol without any error.
-      outgoing.on('close', () => reject(new OutsideError('it ended the connection without an answer', false)))
+      outgoing.on('close', () => reject(new OutgoingError('it ended the connection without an answer', false)))
       outgoing.end(body)
     })
     return { status: response.statusCode!, text: await textOf(response) }
@@ -148,7 +148,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const piece of response as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > ANSWER_BYTES_MAX) throw new OutsideError('its answer is too long', true)
+    if (bytes > ANSWER_BYTES_MAX) throw new OutgoingError('its answer is too long', true)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString()

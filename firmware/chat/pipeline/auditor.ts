@@ -1,7 +1,7 @@
 /** What of a request goes to the audit log of the appliance. Contract section 1.6. */
 
 import type { Exchange } from '../../http/server/exchange.ts'
-import { type Act, type Share, STRANGERS } from '../link/act.ts'
+import { type ChatAuditEvent, type Share, STRANGERS } from '../link/act.ts'
 import type { Audit, Declaration } from './declaration.ts'
 import { statusOf } from './envelope.ts'
 
@@ -13,7 +13,7 @@ export interface Auditor {
   /** Whose share of the log a call of this account takes from. */
   shareOf(account: number): Share
   /** The answer waits for the promise, and is an error when it fails. */
-  record(act: Act): Promise<void> | undefined
+  record(act: ChatAuditEvent): Promise<void> | undefined
 }
 
 export interface Attempt {
@@ -36,7 +36,7 @@ export function createAttempt(
   { address }: Exchange,
 ): Attempt {
   const path = declared.replace(/:(\w+)/g, '{$1}')
-  const tell = (user: number | null, share: Share, result: number, facts: Act['facts'] = {}) =>
+  const tell = (user: number | null, share: Share, result: number, facts: ChatAuditEvent['facts'] = {}) =>
     auditor.record({ user, address, method, path, result, facts, share })
 
   return {

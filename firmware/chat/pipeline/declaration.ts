@@ -2,7 +2,7 @@
 
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Answer } from './envelope.ts'
-import type { Given, Parameters } from './parameters.ts'
+import type { Parameters, ParameterValues } from './parameters.ts'
 import type { SentFile } from './sent.ts'
 
 /**
@@ -60,8 +60,8 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
 /** Services come in as members of their own: `{ realm, me, given }`. */
 export type Request<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> = S & {
   readonly me: Me
-  readonly given: Given<P>
-  readonly path: Given<Q>
+  readonly given: ParameterValues<P>
+  readonly path: ParameterValues<Q>
   /** Which parameters were sent, by their declared names or aliases. */
   readonly sent: ReadonlySet<string>
   /** Undefined when none was sent. To be read before the handler ends. */

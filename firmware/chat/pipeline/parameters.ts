@@ -27,7 +27,9 @@ export interface Parameter<T> {
 
 // biome-ignore lint/suspicious/noExplicitAny: a parameter of any type, of which only its own type is taken
 export type Parameters = Readonly<Record<string, Parameter<any>>>
-export type Given<P extends Parameters> = { readonly [K in keyof P]: P[K] extends Parameter<infer T> ? T : never }
+export type ParameterValues<P extends Parameters> = {
+  readonly [K in keyof P]: P[K] extends Parameter<infer T> ? T : never
+}
 
 type Read<T> = (raw: string, name: string) => T
 
@@ -189,7 +191,7 @@ function match<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
 }
 
 interface ReadParameters<P extends Parameters> {
-  given: Given<P>
+  given: ParameterValues<P>
   /** Names that were sent and mean nothing here. */
   ignored: string[]
 }
@@ -219,6 +221,6 @@ export function readParameters<P extends Parameters>(
         throw new ChatError('REQUEST_VARIABLE_MISSING', `Missing '${name}' argument`, { var_name: name })
       return [name, declared.fallback.value]
     }),
-  ) as Given<P>
+  ) as ParameterValues<P>
   return { given, ignored: [...sent.keys()].filter((name) => !known.has(name)) }
 }

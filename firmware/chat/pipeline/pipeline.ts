@@ -4,7 +4,7 @@
  */
 
 import { Hono } from 'hono'
-import { actAdmitted } from '../../base/admission.ts'
+import { runAuthorized } from '../../base/admission.ts'
 import { prefixOf } from '../../base/attempts.ts'
 import type { Log } from '../../base/log.ts'
 import { bodyReply, type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
@@ -43,7 +43,7 @@ export const RATE_LIMITS: RateLimits = {
 }
 
 /** How clients of an older level ask and are answered. Contract section 8. */
-export interface OldForm<S, Me> {
+export interface LevelAdapter<S, Me> {
   readonly level: number
   /** False for an endpoint that came later. */
   has(declaration: Declaration<S, Me>): boolean
@@ -71,14 +71,14 @@ export interface ApiOptions<S, Me> {
   /** False while nothing can be answered. */
   isReady: () => boolean
   /** Throws `INVALID_API_KEY`, `USER_DEACTIVATED` and the like. */
-  authenticate: (credentials: BasicCredentials, client: string, host: string | undefined) => Session<Me>
+  authenticate: (credentials: BasicCredentials, client: string, host: string | undefined) => AuthenticatedCaller<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
   /** Throws `full` while there is no room for what users add: files, or everything else. */
   expectRoom?: (what: 'files' | 'messages') => void
   /** Of the level in the header; null for the one of now. Throws for what is no level. */
-  formOf?: (level: string | undefined) => OldForm<S, Me> | null
+  formOf?: (level: string | undefined) => LevelAdapter<S, Me> | null
   rateLimits?: Partial<RateLimits>
   /** Must never jump. */
   nowMs?: () => number
@@ -88,7 +88,7 @@ export interface ApiOptions<S, Me> {
 }
 
 /** Whoever showed a key. */
-export interface Session<Me> {
+export interface AuthenticatedCaller<Me> {
   /** As long as the key is the same account's. */
   readonly name: string
   readonly account: number
@@ -179,7 +179,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         check,
       } as Request<S, Me>
       const admitted = { account: session?.account ?? null, path: asked.path, values }
-      const act = attempt.act(admitted, async () => actAdmitted(check, () => asked.declaration.handle(request)))
+      const act = attempt.act(admitted, async () => runAuthorized(check, () => asked.declaration.handle(request)))
       if (form === null) return successReply((await act) ?? {}, ignored)
       const answer = await act.catch((error) => {
         throw form.writeError(declaration.row, error)
@@ -196,7 +196,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     exchange: Exchange,
     client: string,
     headers: Record<string, string>,
-  ): Session<Me> | null {
+  ): AuthenticatedCaller<Me> | null {
     const header = exchange.header('authorization')
     let credentials: BasicCredentials | null = null
     const isAsked = who !== 'nobody' && (who !== 'anyone' || header !== undefined)

@@ -1,17 +1,17 @@
 /** The chat's end of the audit log: what is told to the appliance, and whether it is kept. */
 
 import { CofferError } from '../../base/error.ts'
-import type { Act } from '../link/act.ts'
+import type { ChatAuditEvent } from '../link/act.ts'
 import type { FromChat, ToChat } from '../link/link.ts'
 
-interface ActsOut {
+interface AuditReporter {
   /** Of what was done, resolves when the appliance has it on disk; throws `storage` when the disk does not take it. */
-  record(act: Act): Promise<void> | undefined
+  record(act: ChatAuditEvent): Promise<void> | undefined
   /** The appliance's answer. */
   hear(recorded: Extract<ToChat, { type: 'recorded' }>): void
 }
 
-export function createActsOut(send: (message: Extract<FromChat, { type: 'act' }>) => void): ActsOut {
+export function createAuditReporter(send: (message: Extract<FromChat, { type: 'act' }>) => void): AuditReporter {
   const waiting = new Map<number, { resolve: () => void; reject: (error: Error) => void }>()
   let next = 1
 

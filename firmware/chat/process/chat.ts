@@ -16,12 +16,12 @@ import { ChatError } from '../base/error.ts'
 import { VERSION } from '../base/version.ts'
 import { createEventHub, type EventHub } from '../events/hub.ts'
 import { createLevels } from '../levels/levels.ts'
-import type { Act } from '../link/act.ts'
+import type { ChatAuditEvent } from '../link/act.ts'
 import { startBotCalls } from '../outgoing/bot-calls.ts'
-import { type Network, systemNetwork } from '../outgoing/post.ts'
+import { type Resolver, systemNetwork } from '../outgoing/post.ts'
 import type { BasicCredentials } from '../pipeline/credentials.ts'
 import type { Who } from '../pipeline/declaration.ts'
-import { type Api, createApi, type RateLimits, type Session } from '../pipeline/pipeline.ts'
+import { type Api, type AuthenticatedCaller, createApi, type RateLimits } from '../pipeline/pipeline.ts'
 import { limitBotsToOwners } from '../realm/bots/owners.ts'
 import { createExportKey } from '../realm/export/archive.ts'
 import { createExports } from '../realm/export/exports.ts'
@@ -36,7 +36,7 @@ import type { User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { BOT_TYPES } from '../realm/objects/bot-services.ts'
 import { findByKey, noteUse } from '../realm/objects/keys.ts'
-import { createOrganization, type NewOrganization } from '../realm/objects/organization.ts'
+import { createOrganization, type OrganizationDraft } from '../realm/objects/organization.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { recoverOwner } from '../realm/organization/operator/operator.ts'
 import { erase } from '../realm/organization/users/erasing.ts'
@@ -52,7 +52,7 @@ export interface ChatOptions {
   log: Log
   derive: Derive
   /** For the audit log of the appliance. Nothing by default. */
-  record?: (act: Act) => Promise<void> | undefined
+  record?: (act: ChatAuditEvent) => Promise<void> | undefined
   clock?: Clock
   random?: Random
   passwordCost?: ScryptCost
@@ -64,7 +64,7 @@ export interface ChatOptions {
   /** How full the disk is that `directory` lies on. Throws an error of the file system. */
   readDisk?: () => DiskUsage
   /** Where outgoing webhooks are. */
-  network?: Network
+  network?: Resolver
   /** Between two tries of one. */
   botRetryMs?: number
 }
@@ -74,7 +74,7 @@ export interface Chat {
   readonly realm: Realm
   readonly hasOrganization: boolean
   /** Throws `conflict` where there is one, and `REQUEST_VARIABLE_INVALID`. */
-  createOrganization(organization: NewOrganization, password: string): Promise<User>
+  createOrganization(organization: OrganizationDraft, password: string): Promise<User>
   /** Throws `notFound`, and `REQUEST_VARIABLE_INVALID`. */
   recoverOwner(email: string, password: string): Promise<void>
   /** Sends what is due by now. The chat calls it every second by itself. */
@@ -238,7 +238,11 @@ function announceRestart(events: EventHub, generation: number): void {
   batch.deliver()
 }
 
-function authenticate(realm: Realm, { email, key }: BasicCredentials, host: string | undefined): Session<User> {
+function authenticate(
+  realm: Realm,
+  { email, key }: BasicCredentials,
+  host: string | undefined,
+): AuthenticatedCaller<User> {
   const { user, apiKey } = findByKey(realm, email, key, host)
   const current = (): User => {
     const now = realm.state.user.get(user.id)

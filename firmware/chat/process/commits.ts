@@ -17,7 +17,7 @@ const keptSchema = z.object({
 })
 type Kept = z.infer<typeof keptSchema>
 
-export interface CommitKeeper {
+export interface CommitCounter {
   /** Databases that were put back to an older copy, or cut short by damage, now or earlier. */
   readonly older: readonly DatabaseName[]
   /** For the appliance to keep; null when it has it already. */
@@ -25,7 +25,7 @@ export interface CommitKeeper {
   close(): void
 }
 
-interface CommitKeeperOptions {
+interface CommitCounterOptions {
   generation: string
   chatKey: Uint8Array
   random: Random
@@ -37,7 +37,7 @@ interface CommitKeeperOptions {
   report: (problem: string) => void
 }
 
-export function openCommitKeeper(options: CommitKeeperOptions): CommitKeeper {
+export function openCommitCounter(options: CommitCounterOptions): CommitCounter {
   const { generation, chatKey, random, kept, commits, damaged, report } = options
   const key = deriveSealKey(chatKey, 'commits')
   const before = kept === null ? null : readKept(key, kept, generation)

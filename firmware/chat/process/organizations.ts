@@ -12,14 +12,14 @@ import type { Log } from '../../base/log.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import type { CryptoPool } from '../../crypto/types.ts'
 import { onDisk } from '../../store/failure.ts'
-import type { Act } from '../link/act.ts'
-import { type Ask, type Figures, GENERATION } from '../link/link.ts'
+import type { ChatAuditEvent } from '../link/act.ts'
+import { type Ask, GENERATION, type Statistics } from '../link/link.ts'
 import { organizationOf } from '../realm/model/state.ts'
 import { changeOperatorSettings, operatorSettings } from '../realm/organization/operator/operator.ts'
 import { createIncomingGeneration } from '../store/incoming.ts'
 import { type Commits, DATABASES } from '../store/store.ts'
 import { type Chat, createChat } from './chat.ts'
-import { type CommitKeeper, openCommitKeeper } from './commits.ts'
+import { type CommitCounter, openCommitCounter } from './commits.ts'
 
 interface OrganizationsOptions {
   /** Holds nothing but generations. */
@@ -28,7 +28,7 @@ interface OrganizationsOptions {
   clock: Clock
   log: Log
   /** For the audit log of the appliance. */
-  record: (act: Act) => Promise<void> | undefined
+  record: (act: ChatAuditEvent) => Promise<void> | undefined
   /** The appliance is to keep that of the generation, and gives it back when it opens it. */
   keep: (generation: string, sealed: Uint8Array) => void
   random?: Random
@@ -47,7 +47,7 @@ const KEEP_INTERVAL_MS = 60_000
 
 export function createOrganizations(options: OrganizationsOptions): Organizations {
   const { directory, pool, clock, log, record, keep, random = systemRandom } = options
-  let open: { chat: Chat; generation: string; keeper: CommitKeeper; timer: NodeJS.Timeout } | undefined
+  let open: { chat: Chat; generation: string; keeper: CommitCounter; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
   const space = createDiskSpace(() => readDiskUsage(directory))
 
@@ -72,7 +72,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
       keeper.close()
     }
   }
-  const keepCommits = (generation: string, keeper: CommitKeeper, commits: Commits) => {
+  const keepCommits = (generation: string, keeper: CommitCounter, commits: Commits) => {
     const sealed = keeper.seal(commits)
     if (sealed !== null) keep(generation, sealed)
   }
@@ -82,7 +82,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
     const report = (problem: string) => log.error('chat', problem)
     const commits = commitsOf(chat)
     const damaged = DATABASES.filter((name) => store.logEnds[name] === 'damaged')
-    const keeper = openCommitKeeper({ generation, chatKey, random, kept, commits, damaged, report })
+    const keeper = openCommitCounter({ generation, chatKey, random, kept, commits, damaged, report })
     const keepNow = () => {
       try {
         keepCommits(generation, keeper, store.commitsOfEach())
@@ -181,7 +181,7 @@ function commitsOf(chat: Chat): Commits {
   }
 }
 
-function figuresOf({ realm, exportKey }: Chat, directory: string): Omit<Figures, 'older'> {
+function figuresOf({ realm, exportKey }: Chat, directory: string): Omit<Statistics, 'older'> {
   const { name, url } = organizationOf(realm.state)
   const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size)
   return {

@@ -6,7 +6,7 @@ import { CofferError } from '../../base/error.ts'
 import { createLog, type Log, writeToConsole } from '../../base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from '../../base/process.ts'
 import { wipe } from '../../base/secret.ts'
-import type { Channel } from '../../channel/channel.ts'
+import type { FramedChannel } from '../../channel/channel.ts'
 import type { ToEveryProcess } from '../../channel/protocol.ts'
 import { createPool } from '../../crypto/pool/pool.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
@@ -17,15 +17,15 @@ import type { Ask, FromChat, Problem, Start, ToChat } from '../link/link.ts'
 import { failureReply } from '../pipeline/envelope.ts'
 import { withoutSecrets } from '../pipeline/logged-path.ts'
 import { forgetExtensions } from '../store/extensions.ts'
-import { createActsOut } from './acts-out.ts'
+import { createAuditReporter } from './acts-out.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 
 const CONNECTIONS_MAX = 10_000 // clients that wait for events
 
-type Link = Channel<ToChat, FromChat>
+type Link = FramedChannel<ToChat, FromChat>
 
 /** Ends with `stop`, or when the boot manager or the appliance is gone. `program` is the file that was started. */
-export function obey(channel: Channel<ToEveryProcess, { type: 'pong' }>, link: Link, program: URL): void {
+export function obey(channel: FramedChannel<ToEveryProcess, { type: 'pong' }>, link: Link, program: URL): void {
   ignoreSignals()
   let service: Promise<Service> | null = null
   let ending = false
@@ -62,7 +62,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const pool = createPool({ workers: 1, entry: workerOf(program), startLater: true })
   forgetExtensions()
   refuseNativeCode()
-  const acts = createActsOut((message) => link.send(message))
+  const acts = createAuditReporter((message) => link.send(message))
   let told = Promise.resolve()
   const organizations = createOrganizations({
     directory: start.directory,

@@ -17,12 +17,12 @@ export interface OpenContext {
   readonly generation: number
 }
 
-interface BlockContext extends OpenContext {
+interface RegisterContext extends OpenContext {
   readonly me: User
 }
 
 /** The members that the block adds to the answer. It must be in accord with the events of the same name. */
-export type Block = (context: BlockContext) => Readonly<Record<string, unknown>>
+export type RegisterSection = (context: RegisterContext) => Readonly<Record<string, unknown>>
 
 /** One that is the same for everybody. */
-export type OpenBlock = (context: OpenContext) => Readonly<Record<string, unknown>>
+export type OpenRegisterSection = (context: OpenContext) => Readonly<Record<string, unknown>>

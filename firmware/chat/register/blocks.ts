@@ -1,6 +1,6 @@
 /** Every block by the name under which it is fetched: a line each. */
 
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 import { realmBot, realmEmbeddedBots, realmIncomingWebhookBots } from './bots.ts'
 import {
   channelFoldersBlock,
@@ -31,7 +31,7 @@ import { realmUser } from './realm-user.ts'
 import { displaySettings, notificationSettings, realmDefaults, userSettingsBlock } from './settings.ts'
 import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
 
-export const BLOCKS: Readonly<Record<string, Block>> = {
+export const BLOCKS: Readonly<Record<string, RegisterSection>> = {
   alert_words: alertWords,
   channel_folders: channelFoldersBlock,
   custom_profile_fields: customProfileFields,

@@ -2,14 +2,14 @@
 
 import { botObject, managedBots } from '../realm/objects/bot-view.ts'
 import { EMBEDDED_BOTS } from '../realm/objects/embedded-bots.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
-export const realmBot: Block = ({ realm, me }) => ({
+export const realmBot: RegisterSection = ({ realm, me }) => ({
   realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot, me.id)),
 })
 
-export const realmEmbeddedBots: Block = () => ({
+export const realmEmbeddedBots: RegisterSection = () => ({
   realm_embedded_bots: EMBEDDED_BOTS.map(({ name, config }) => ({ name, config })),
 })
 
-export const realmIncomingWebhookBots: Block = () => ({ realm_incoming_webhook_bots: [] })
+export const realmIncomingWebhookBots: RegisterSection = () => ({ realm_incoming_webhook_bots: [] })

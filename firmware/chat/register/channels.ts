@@ -6,14 +6,14 @@ import { channelView, subscribersView, subscriptionView } from '../realm/objects
 import { defaultChannelIds } from '../realm/objects/default-channels.ts'
 import { defaultGroupViews } from '../realm/objects/default-groups.ts'
 import { visibleChannels } from '../realm/permissions/channel-find.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
-export const streamBlock: Block = ({ realm, me, shape }) => ({
+export const streamBlock: RegisterSection = ({ realm, me, shape }) => ({
   streams: visibleChannels(realm, me, shape.can.archived_channels).map((channel) => channelView(realm, channel)),
 })
 
 /** Each channel that he sees is in one of three lists: he reads it, has read it, or never did. */
-export const subscriptionBlock: Block = ({ realm, me, shape, includeSubscribers }) => {
+export const subscriptionBlock: RegisterSection = ({ realm, me, shape, includeSubscribers }) => {
   const subscriptions: unknown[] = []
   const unsubscribed: unknown[] = []
   const never_subscribed: unknown[] = []
@@ -33,12 +33,14 @@ export const subscriptionBlock: Block = ({ realm, me, shape, includeSubscribers 
 }
 
 /** Guests have no such list. */
-export const defaultStreamsBlock: Block = ({ realm, me }) => ({
+export const defaultStreamsBlock: RegisterSection = ({ realm, me }) => ({
   realm_default_streams: me.role === ROLES.guest ? [] : defaultChannelIds(realm),
 })
 
-export const defaultStreamGroupsBlock: Block = ({ realm, me }) => ({
+export const defaultStreamGroupsBlock: RegisterSection = ({ realm, me }) => ({
   realm_default_stream_groups: me.role === ROLES.guest ? [] : defaultGroupViews(realm),
 })
 
-export const channelFoldersBlock: Block = ({ realm, me }) => ({ channel_folders: folderViews(realm, me, true) })
+export const channelFoldersBlock: RegisterSection = ({ realm, me }) => ({
+  channel_folders: folderViews(realm, me, true),
+})

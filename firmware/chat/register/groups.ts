@@ -2,9 +2,9 @@
 
 import { ROLES } from '../realm/model/roles.ts'
 import { groupObjects } from '../realm/objects/group-view.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
 /** Guests get an empty list, as they hear of no group either. */
-export const realmUserGroups: Block = ({ realm, me, shape }) => ({
+export const realmUserGroups: RegisterSection = ({ realm, me, shape }) => ({
   realm_user_groups: me.role === ROLES.guest ? [] : groupObjects(realm, shape.can.include_deactivated_groups),
 })

@@ -1,19 +1,19 @@
 /** Blocks about messages. Contract sections 4.2 and 4.2.1. */
 
 import { starredMessages } from '../realm/messages/starred.ts'
-import { unreadForm } from '../realm/messages/unread.ts'
-import type { Block } from './block.ts'
+import { unreadToJson } from '../realm/messages/unread.ts'
+import type { RegisterSection } from './block.ts'
 
-export const messageBlock: Block = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })
+export const messageBlock: RegisterSection = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })
 
 /** With the block `message`: what is unread means nothing without messages. */
-export const flagsBlock: Block = ({ realm, me, shape, wants }) =>
-  wants('message') ? { unread_msgs: unreadForm(realm, me, shape.can) } : {}
+export const flagsBlock: RegisterSection = ({ realm, me, shape, wants }) =>
+  wants('message') ? { unread_msgs: unreadToJson(realm, me, shape.can) } : {}
 
-export const starredBlock: Block = ({ realm, me }) => ({ starred_messages: starredMessages(realm, me) })
+export const starredBlock: RegisterSection = ({ realm, me }) => ({ starred_messages: starredMessages(realm, me) })
 
 /** Newest first. */
-export const conversationsBlock: Block = ({ realm, me }) => ({
+export const conversationsBlock: RegisterSection = ({ realm, me }) => ({
   recent_private_conversations: [...realm.state.conversationsOf(me.id)]
     .map(({ recipientId, userIds }) => ({
       max_message_id: realm.store.messages.newestOf(recipientId) ?? 0,

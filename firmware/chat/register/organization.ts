@@ -5,18 +5,18 @@ import { linkifierObjects } from '../realm/organization/settings/linkifiers.ts'
 import { playgroundObjects } from '../realm/organization/settings/playgrounds.ts'
 import { fieldObjects } from '../realm/organization/users/profile-fields.ts'
 import { FIELD_TYPES } from '../realm/organization/users/profile-types.ts'
-import type { Block, OpenBlock } from './block.ts'
+import type { OpenRegisterSection, RegisterSection } from './block.ts'
 
-export const customProfileFields: Block = ({ realm }) => ({
+export const customProfileFields: RegisterSection = ({ realm }) => ({
   custom_profile_fields: fieldObjects(realm),
   custom_profile_field_types: FIELD_TYPES,
 })
 
-export const realmDomains: Block = ({ realm }) => ({ realm_domains: domainObjects(realm) })
+export const realmDomains: RegisterSection = ({ realm }) => ({ realm_domains: domainObjects(realm) })
 
 /** Clients that know no templates get none. */
-export const realmLinkifiers: OpenBlock = ({ realm, shape }) => ({
+export const realmLinkifiers: OpenRegisterSection = ({ realm, shape }) => ({
   realm_linkifiers: shape.can.linkifier_url_template ? linkifierObjects(realm) : [],
 })
 
-export const realmPlaygrounds: OpenBlock = ({ realm }) => ({ realm_playgrounds: playgroundObjects(realm) })
+export const realmPlaygrounds: OpenRegisterSection = ({ realm }) => ({ realm_playgrounds: playgroundObjects(realm) })

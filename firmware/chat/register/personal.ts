@@ -7,25 +7,31 @@ import { navigationViewsOf } from '../realm/organization/users/navigation-views.
 import { remainingSteps } from '../realm/organization/users/onboarding.ts'
 import { pushDevices } from '../realm/organization/users/push.ts'
 import { savedSnippetsOf } from '../realm/organization/users/saved-snippets.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
-export const alertWords: Block = ({ realm, me }) => ({ alert_words: realm.state.alertWords.get(me.id)?.value ?? [] })
+export const alertWords: RegisterSection = ({ realm, me }) => ({
+  alert_words: realm.state.alertWords.get(me.id)?.value ?? [],
+})
 
-export const mutedUsers: Block = ({ realm, me }) => ({ muted_users: realm.state.mutedUsers.get(me.id)?.value ?? [] })
+export const mutedUsers: RegisterSection = ({ realm, me }) => ({
+  muted_users: realm.state.mutedUsers.get(me.id)?.value ?? [],
+})
 
-export const onboardingSteps: Block = ({ realm, me }) => ({
+export const onboardingSteps: RegisterSection = ({ realm, me }) => ({
   onboarding_steps: remainingSteps(realm, me),
   navigation_tour_video_url: null,
 })
 
-export const drafts: Block = ({ realm, me }) => ({ drafts: draftsAtRegister(realm, me) })
+export const drafts: RegisterSection = ({ realm, me }) => ({ drafts: draftsAtRegister(realm, me) })
 
-export const savedSnippets: Block = ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) })
+export const savedSnippets: RegisterSection = ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) })
 
-export const navigationViews: Block = ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) })
+export const navigationViews: RegisterSection = ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) })
 
-export const scheduledMessages: Block = ({ realm, me }) => ({ scheduled_messages: scheduledMessagesOf(realm, me) })
+export const scheduledMessages: RegisterSection = ({ realm, me }) => ({
+  scheduled_messages: scheduledMessagesOf(realm, me),
+})
 
-export const reminders: Block = ({ realm, me }) => ({ reminders: remindersOf(realm, me) })
+export const reminders: RegisterSection = ({ realm, me }) => ({ reminders: remindersOf(realm, me) })
 
-export const pushDevice: Block = ({ realm, me }) => ({ push_devices: pushDevices(realm, me) })
+export const pushDevice: RegisterSection = ({ realm, me }) => ({ push_devices: pushDevices(realm, me) })

@@ -3,9 +3,9 @@
 import { nowOf } from '../realm/model/realm.ts'
 import { presencesFor } from '../realm/objects/presences.ts'
 import { statusesFor } from '../realm/objects/statuses.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
-export const presence: Block = ({ realm, me, shape, presenceHistoryLimitDays }) => {
+export const presence: RegisterSection = ({ realm, me, shape, presenceHistoryLimitDays }) => {
   const form = shape.can.simplified_presence_events || shape.slimPresence ? 'modern' : 'legacy'
   const { presences, lastUpdateId } = presencesFor(realm, me, {
     form,
@@ -15,4 +15,4 @@ export const presence: Block = ({ realm, me, shape, presenceHistoryLimitDays }) 
   return { presences, presence_last_update_id: lastUpdateId, server_timestamp: nowOf(realm) }
 }
 
-export const userStatus: Block = ({ realm, me }) => ({ user_status: statusesFor(realm, me) })
+export const userStatus: RegisterSection = ({ realm, me }) => ({ user_status: statusesFor(realm, me) })

@@ -6,11 +6,11 @@ import { avatarUrl } from '../realm/objects/avatar-url.ts'
 import { placeholderObject, systemBotObject, userFor } from '../realm/objects/user-view.ts'
 import { mayInRealm } from '../realm/permissions/group-rights.ts'
 import { accessOf } from '../realm/permissions/user-access.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
-export const realmUser: Block = (context) => ({ ...everybody(context), ...oneself(context) })
+export const realmUser: RegisterSection = (context) => ({ ...everybody(context), ...oneself(context) })
 
-const everybody: Block = ({ realm, me, shape }) => {
+const everybody: RegisterSection = ({ realm, me, shape }) => {
   const mayAccess = accessOf(realm, me)
   const options = { clientGravatar: shape.clientGravatar, includeProfileData: true }
   const [active, others, system]: [object[], object[], object[]] = [[], [], []]
@@ -25,7 +25,7 @@ const everybody: Block = ({ realm, me, shape }) => {
 /** Which of the two lists it is in says whether it is active. */
 const inList = ({ is_active, ...user }: { is_active: boolean }): object => user
 
-const oneself: Block = ({ realm, me, shape }) => {
+const oneself: RegisterSection = ({ realm, me, shape }) => {
   const may = (name: Parameters<typeof mayInRealm>[1]): boolean => mayInRealm(realm, name, me)
   const [publicOnes, privateOnes] = [may('can_create_public_channel_group'), may('can_create_private_channel_group')]
   return {

@@ -12,16 +12,16 @@ import {
   USER_SETTINGS,
   type UserSetting,
 } from '../realm/model/user-settings.ts'
-import type { Block, OpenBlock } from './block.ts'
+import type { OpenRegisterSection, RegisterSection } from './block.ts'
 
-export const userSettingsBlock: Block = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })
+export const userSettingsBlock: RegisterSection = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })
 
-export const displaySettings: Block = ({ me, shape }) =>
+export const displaySettings: RegisterSection = ({ me, shape }) =>
   shape.can.user_settings_object
     ? {}
     : { ...legacy(me, LEGACY_DISPLAY_SETTINGS), emojiset_choices: READ_ONLY.emojiset_choices }
 
-export const notificationSettings: Block = ({ me, shape }) =>
+export const notificationSettings: RegisterSection = ({ me, shape }) =>
   shape.can.user_settings_object
     ? {}
     : {
@@ -31,7 +31,7 @@ export const notificationSettings: Block = ({ me, shape }) =>
 
 const legacy = (me: User, names: Parameters<typeof picked>[1]) => picked(userSettings(me), names)
 
-export const realmDefaults: OpenBlock = ({ realm }) => {
+export const realmDefaults: OpenRegisterSection = ({ realm }) => {
   const organization = organizationOf(realm.state)
   const left: readonly string[] = NOT_IN_REALM_DEFAULTS
   const names = (Object.keys(USER_SETTINGS) as UserSetting[]).filter((name) => !left.includes(name))

@@ -4,7 +4,7 @@ import { channelView } from '../realm/objects/channel-view.ts'
 import { spectatorObject, systemBotObject } from '../realm/objects/user-view.ts'
 import { visibleChannels } from '../realm/permissions/channel-find.ts'
 import { spectatorAccess } from '../realm/permissions/user-access.ts'
-import type { OpenBlock, OpenContext } from './block.ts'
+import type { OpenContext, OpenRegisterSection } from './block.ts'
 import { realmEmoji } from './emoji.ts'
 import { giphy, realmFilters, stopWords, tenor } from './nothing.ts'
 import { realmLinkifiers, realmPlaygrounds } from './organization.ts'
@@ -14,13 +14,13 @@ import { realmDefaults } from './settings.ts'
 const channelsOf = ({ realm, shape }: OpenContext) =>
   visibleChannels(realm, null, shape.can.archived_channels).map((channel) => channelView(realm, channel))
 
-const subscription: OpenBlock = (context) => ({
+const subscription: OpenRegisterSection = (context) => ({
   subscriptions: [],
   unsubscribed: [],
   never_subscribed: channelsOf(context),
 })
 
-const realmUser: OpenBlock = ({ realm }) => {
+const realmUser: OpenRegisterSection = ({ realm }) => {
   const mayAccess = spectatorAccess(realm)
   const people = [...realm.state.user.all()].filter((user) => !user.isSystemBot && mayAccess(user))
   const forms = (isActive: boolean) =>
@@ -39,7 +39,7 @@ const realmUser: OpenBlock = ({ realm }) => {
 }
 
 /** Without what is somebody's own. */
-export const SPECTATOR_BLOCKS: Readonly<Record<string, OpenBlock>> = {
+export const SPECTATOR_BLOCKS: Readonly<Record<string, OpenRegisterSection>> = {
   giphy,
   realm,
   realm_emoji: realmEmoji,

@@ -2,9 +2,9 @@
 
 import { topicName } from '../realm/model/topic-names.ts'
 import { mutedTopics, userTopics } from '../realm/objects/user-topics.ts'
-import type { Block } from './block.ts'
+import type { RegisterSection } from './block.ts'
 
-export const userTopicBlock: Block = ({ realm, me, shape }) => ({
+export const userTopicBlock: RegisterSection = ({ realm, me, shape }) => ({
   user_topics: userTopics(realm, me)
     .filter(({ channel }) => shape.can.archived_channels || !channel.isArchived)
     .map(({ channel, topic }) => ({
@@ -16,5 +16,5 @@ export const userTopicBlock: Block = ({ realm, me, shape }) => ({
 })
 
 /** Of before: who fetches the policies needs no list of muted topics beside. */
-export const mutedTopicsBlock: Block = ({ realm, me, shape, wants }) =>
+export const mutedTopicsBlock: RegisterSection = ({ realm, me, shape, wants }) =>
   wants('user_topic') ? {} : { muted_topics: mutedTopics(realm, me, shape.can.empty_topic_name) }

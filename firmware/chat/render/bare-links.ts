@@ -7,7 +7,7 @@
 
 import { isTopLevelDomain } from '../data/top-level-domains.ts'
 import { element } from './element.ts'
-import type { Found, Pattern } from './inline.ts'
+import type { InlineMatches, Pattern } from './inline.ts'
 import type { RenderSettings } from './names.ts'
 import { WORD } from './patterns.ts'
 import { linkAddress, relativeAddress } from './url.ts'
@@ -30,7 +30,7 @@ export function bareLinks({ realmUrl }: RenderSettings): Pattern {
   }
 }
 
-function linked(word: string, found: Found, realmUrl: string): string {
+function linked(word: string, found: InlineMatches, realmUrl: string): string {
   if (!/[.:]/.test(word)) return word
   const place = addressIn(word)
   if (place === null) return word

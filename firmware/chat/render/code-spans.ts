@@ -1,13 +1,13 @@
 /** Code in a text: between runs of as many backticks. Contract 6.2. */
 
 import { element } from './element.ts'
-import type { Found } from './inline.ts'
+import type { InlineMatches } from './inline.ts'
 
 /**
  * An opening run may be longer than the closing one, which must be a run of its own; the longest that closes counts.
  * A backtick behind an odd number of backslashes opens nothing; behind an even one, half of the backslashes are shown.
  */
-export function codeSpans(source: string, found: Found): string {
+export function codeSpans(source: string, found: InlineMatches): string {
   if (!source.includes('`')) return source
   const runs = [...source.matchAll(/`+/g)].map(({ 0: run, index }) => ({ start: index, length: run.length }))
   const closing = runsByLength(runs)

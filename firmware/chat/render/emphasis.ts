@@ -1,13 +1,13 @@
 /** `*emphasis*`: only asterisks, which nest where a closing one may not follow its neighbour. Contract 6.2. */
 
 import { element } from './element.ts'
-import type { Found } from './inline.ts'
+import type { InlineMatches } from './inline.ts'
 
 /**
  * Each asterisk closes the last open one, unless a space, a line break or `^` forbids that: then it is open itself. So
  * one pass finds what upstream finds by looking for the first pair again and again.
  */
-export function emphasis(source: string, found: Found): string {
+export function emphasis(source: string, found: InlineMatches): string {
   if (!source.includes('*')) return source
   // Texts between open asterisks; what was emphasised in them is taken out already.
   const texts = ['']

@@ -9,10 +9,10 @@ import { type Element, element, textOf } from './element.ts'
 import { inlineMarker, splitAtMarkers } from './markers.ts'
 
 /** Replaces in a source what it finds by markers. */
-export type Pattern = (source: string, found: Found) => string
+export type Pattern = (source: string, found: InlineMatches) => string
 
 /** What the patterns of one text found. */
-export class Found {
+export class InlineMatches {
   readonly #patterns: readonly Pattern[]
   readonly #taken: { node: Element; typed: string }[] = []
   #running = 0
@@ -98,7 +98,7 @@ export class Found {
 export function pattern(
   expression: RegExp,
   needs: string,
-  make: (match: RegExpExecArray, found: Found) => Element | null,
+  make: (match: RegExpExecArray, found: InlineMatches) => Element | null,
 ): Pattern {
   return (source, found) => {
     if (!source.includes(needs)) return source
@@ -115,6 +115,6 @@ export function pattern(
 }
 
 /** An element around a text that later patterns look at. */
-export function around(tag: string): (match: RegExpExecArray, found: Found) => Element {
+export function around(tag: string): (match: RegExpExecArray, found: InlineMatches) => Element {
   return ([, text], found) => element(tag, {}, found.later(text!))
 }

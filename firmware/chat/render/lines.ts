@@ -6,7 +6,7 @@
 
 import { codeBlock } from './code.ts'
 import { blockMarker, withoutMarkers } from './markers.ts'
-import type { Formulas } from './math.ts'
+import type { MathRenderer } from './math.ts'
 
 /** More than anybody nests by hand. What is deeper stays text, so that no text makes deep recursion or long output. */
 export const NESTING_MAX = 32
@@ -29,7 +29,7 @@ interface Fence {
   header: string
 }
 
-export function splitLines(text: string, codeLanguage: string, formulas: Formulas): Lines {
+export function splitLines(text: string, codeLanguage: string, formulas: MathRenderer): Lines {
   const source = hangLists(withoutMarkers(text).replace(/\r\n?/g, '\n').split('\n'))
   const lines = source.map((line, index) => {
     const expanded = expandTabs(line)
@@ -100,11 +100,11 @@ interface Open extends Fence {
 
 class FenceReader {
   readonly #codeLanguage: string
-  readonly #formulas: Formulas
+  readonly #formulas: MathRenderer
   readonly #fenced: Fenced[] = []
   readonly #open: Open[] = [{ kind: 'text', fence: '', language: '', header: '', lines: [] }]
 
-  constructor(codeLanguage: string, formulas: Formulas) {
+  constructor(codeLanguage: string, formulas: MathRenderer) {
     this.#codeLanguage = codeLanguage
     this.#formulas = formulas
   }

@@ -9,7 +9,7 @@ import { element } from './element.ts'
 import type { Pattern } from './inline.ts'
 import { linkAddress, relativeAddress } from './url.ts'
 
-export interface Linkifier {
+interface LinkifierRule {
   pattern: string
   urlTemplate: string
 }
@@ -64,7 +64,7 @@ export class CompiledLinkifier {
   readonly #template: Template
 
   /** @throws what says why a pattern or a template cannot be read. */
-  constructor({ pattern, urlTemplate }: Linkifier) {
+  constructor({ pattern, urlTemplate }: LinkifierRule) {
     this.#expression = RE2JS.compile(`${BEFORE}(${pattern})${AFTER}`)
     this.#size = this.#expression.programSize()
     this.#names = Object.keys(this.#expression.namedGroups())

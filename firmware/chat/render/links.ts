@@ -1,7 +1,7 @@
 /** `[text](address)` and `![text](address)`: brackets nest, and a title in quotes may follow the address. Contract 6.2. */
 
 import { type Element, element } from './element.ts'
-import type { Found, Pattern } from './inline.ts'
+import type { InlineMatches, Pattern } from './inline.ts'
 import type { RenderSettings } from './names.ts'
 import { linkAddress, relativeAddress } from './url.ts'
 
@@ -28,7 +28,7 @@ export function links({ realmUrl }: RenderSettings, imageOf: ImageOf): Pattern {
   }
 }
 
-function linkNode({ text, href, title }: Parts, found: Found, realmUrl: string): Element | null {
+function linkNode({ text, href, title }: Parts, found: InlineMatches, realmUrl: string): Element | null {
   const address = linkAddress(found.plain(href).trim())
   if (address === null) return null
   const relative = relativeAddress(address, realmUrl)
@@ -36,7 +36,7 @@ function linkNode({ text, href, title }: Parts, found: Found, realmUrl: string):
   return element('a', { href: relative, ...titled }, text.trim() === '' ? relative : text)
 }
 
-function imageNode({ text, href }: Parts, found: Found, realmUrl: string, imageOf: ImageOf): Element | null {
+function imageNode({ text, href }: Parts, found: InlineMatches, realmUrl: string, imageOf: ImageOf): Element | null {
   const address = linkAddress(found.plain(href).trim())
   return address === null ? null : imageOf(relativeAddress(address, realmUrl), found.plain(text))
 }

@@ -15,7 +15,7 @@ const FORMULA_CHARACTERS_MIN = 40
 const DEFINITION = /\\(?:[egx]?def|(?:re)?newcommand|providecommand|let|futurelet|global|long)(?![a-zA-Z])/
 
 /** The formulas of one text. */
-export class Formulas {
+export class MathRenderer {
   #charactersLeft = TEXT_CHARACTERS_MAX
 
   inline(source: string): string | null {
@@ -66,7 +66,7 @@ function unheard<T>(act: () => T): T {
  * `$$formula$$` on one line, neither within nor beside words. A dollar sign in it has a backslash; the first character
  * is none of `_` and `$`.
  */
-export function formulas(formulas: Formulas): Pattern {
+export function formulas(formulas: MathRenderer): Pattern {
   return (source, found) => {
     if (!source.includes('$$')) return source
     let result = ''

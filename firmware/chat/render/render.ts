@@ -10,11 +10,11 @@ import { element } from './element.ts'
 import { emoticons, namedEmoji, unicodeEmoji } from './emoji.ts'
 import { emphasis } from './emphasis.ts'
 import { layOut, serialize } from './html.ts'
-import { around, Found, type Pattern, pattern } from './inline.ts'
+import { around, InlineMatches, type Pattern, pattern } from './inline.ts'
 import { splitLines } from './lines.ts'
 import { LinkifierWork, linkified } from './linkifiers.ts'
 import { links } from './links.ts'
-import { Formulas, formulas } from './math.ts'
+import { formulas, MathRenderer } from './math.ts'
 import { addMedia, imageOf, type Media } from './media.ts'
 import { channelLinks, groupMentions, type Mentions, messageLinks, topicLinks, userMentions } from './mentions.ts'
 import type { Names, RenderSettings } from './names.ts'
@@ -31,11 +31,11 @@ export interface Rendered extends Mentions, Media {
 export function render(text: string, names: Names, settings: RenderSettings): Rendered {
   const mentions: Mentions = { users: new Set(), groups: new Set(), channelWildcard: false, topicWildcard: false }
   if (text.trim() === '') return { html: '', alertText: '', ...mentions, hasLink: false, hasImage: false, uploads: [] }
-  const formulasLeft = new Formulas()
+  const formulasLeft = new MathRenderer()
   const { lines, fenced } = splitLines(text, settings.codeLanguage, formulasLeft)
   const root = parseBlocks(lines, fenced)
   finishCode(root)
-  new Found(patternsOf(names, settings, mentions, formulasLeft)).fillTree(root)
+  new InlineMatches(patternsOf(names, settings, mentions, formulasLeft)).fillTree(root)
   layOut(root)
   const media = addMedia(root, names, settings)
   const prose = [lines, ...fenced.map((part) => (part.kind === 'html' ? [] : part.lines))]
@@ -47,7 +47,7 @@ function patternsOf(
   names: Names,
   settings: RenderSettings,
   mentions: Mentions,
-  formulasLeft: Formulas,
+  formulasLeft: MathRenderer,
 ): readonly Pattern[] {
   const work = new LinkifierWork()
   return [

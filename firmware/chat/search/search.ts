@@ -6,18 +6,18 @@ const PREFIX_CHARACTERS_MIN = 3 // shorter beginnings would find nearly everythi
 const PARTS_MAX = 50 // of one search; what is behind them is not looked for
 
 /** Words that follow each other. */
-export interface Part {
+export interface Phrase {
   words: readonly string[]
   /** Whether a word that only begins with the last one is found. */
   isPrefix: boolean
 }
 
 /** All of it has to be found; an empty one is found nowhere. */
-export type Search = readonly Part[]
+export type Search = readonly Phrase[]
 
 /** Words, and between quotation marks phrases. Empty where there is nothing to look for, such as punctuation alone. */
 export function readSearch(operand: string): Search {
-  const parts: Part[] = []
+  const parts: Phrase[] = []
   for (const [, phrase, loose] of operand.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
     const words = (phrase ?? loose ?? '') === '' ? [] : searchedWords(phrase ?? loose ?? '')
     if (words.length === 0) continue
@@ -48,10 +48,10 @@ export function isFound(search: Search, topic: string, html: string): boolean {
   return missing.every((part) => isAmong(part, ofTopic))
 }
 
-const isAmong = (part: Part, words: readonly Word[]): boolean => occurrences(part, words).next().done === false
+const isAmong = (part: Phrase, words: readonly Word[]): boolean => occurrences(part, words).next().done === false
 
 /** Whether a part may be in the text. Of ASCII alone, as nearly all are, a word that is not in it as it stands is nowhere in it. */
-function quickLook(text: string): (part: Part) => boolean {
+function quickLook(text: string): (part: Phrase) => boolean {
   if (!ASCII.test(text)) return () => true
   const lower = text.toLowerCase()
   return ({ words }) => words.every((word) => lower.includes(word))
@@ -74,7 +74,7 @@ export function highlight(search: Search, html: string): string {
   return result + html.slice(copied)
 }
 
-function* occurrences({ words, isPrefix }: Part, text: readonly Word[]): Generator<readonly Word[], void> {
+function* occurrences({ words, isPrefix }: Phrase, text: readonly Word[]): Generator<readonly Word[], void> {
   const last = words.length - 1
   for (let start = 0; start + last < text.length; start++) {
     const isHere = words.every((word, index) => {

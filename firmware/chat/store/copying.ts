@@ -10,14 +10,14 @@ import { CofferError } from '../../base/error.ts'
 import { onDisk } from '../../store/failure.ts'
 import type { SealedDatabase } from './database.ts'
 
-export interface CopiedFile {
+interface DatabaseCopyFile {
   name: string
   bytes: number
 }
 
 export interface Copying {
   /** All files as of now. One at a time: throws `busy` while there is another. */
-  begin(): CopiedFile[]
+  begin(): DatabaseCopyFile[]
   /** The bytes from `offset` on; fewer at the end. */
   read(name: string, offset: number, bytes: number): Uint8Array
   /** A second call does nothing. */

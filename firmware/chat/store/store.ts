@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 import { wipe } from '../../base/secret.ts'
-import { createStepSize, threadMs } from '../../base/step-size.ts'
+import { createBatchSize, threadMs } from '../../base/step-size.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
 import { onDisk } from '../../store/failure.ts'
 import { type Copying, createCopying } from './copying.ts'
@@ -133,7 +133,7 @@ const STATEMENTS_MAX = 100
 
 /** What the index of words lacks, or has under names of before, so that others go on between. */
 function indexInSlices({ database, transaction }: SealedDatabase, words: Words): void {
-  const step = createStepSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
+  const step = createBatchSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
   const next = (): void => {
     if (!database.open) return
     const beganMs = threadMs()

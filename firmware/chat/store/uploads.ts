@@ -18,7 +18,7 @@ export interface UploadRow {
 }
 
 /** A message that shows an upload. */
-export interface Claim {
+interface UploadReference {
   message: number
   time: number
 }
@@ -36,7 +36,7 @@ export interface Uploads {
   /** Of all there are. */
   totalBytes(): number
   /** The newest, oldest first. */
-  claimsOf(upload: number, count: number): Claim[]
+  claimsOf(upload: number, count: number): UploadReference[]
   isClaimed(upload: number): boolean
   /** Where the messages are that show it: each recipient once. */
   claimedIn(upload: number): number[]
@@ -63,7 +63,7 @@ export function prepareUploads(database: Database): Uploads {
   const remove = database.prepare('DELETE FROM uploads WHERE id = ?')
   const removeClaims = database.prepare('DELETE FROM claims WHERE upload = ?')
   const totalBytes = database.prepare<[], number>('SELECT coalesce(sum(size), 0) FROM uploads').pluck()
-  const claimsOf = database.prepare<[number, number], Claim>(
+  const claimsOf = database.prepare<[number, number], UploadReference>(
     `SELECT message, time FROM claims CROSS JOIN messages ON messages.id = message
      WHERE upload = ? ORDER BY message DESC LIMIT ?`,
   )

@@ -9,9 +9,9 @@ import { createGateway } from './gateway.ts'
 import {
   added,
   answered,
+  type EtcdMember,
   encodeKey,
   listed,
-  type Member,
   ranged,
   statusTold,
   transacted,
@@ -20,7 +20,7 @@ import {
 } from './messages.ts'
 
 export { WRITES_MAX } from './limits.ts'
-export type { Member } from './messages.ts'
+export type { EtcdMember as Member } from './messages.ts'
 
 /** What a call may take that says nothing else: etcd itself gives up on a proposal after seven seconds. */
 const TIMEOUT_MS = 10_000
@@ -28,19 +28,19 @@ const PAGE_MAX = 256 // records
 /** As protobuf writes one in text. */
 const SPACE_ALARM = /^memberID:(\d{1,20}) +alarm:NOSPACE\b/
 
-export interface Entry {
+export interface KeyValue {
   key: string
   value: Uint8Array
   /** That last changed it. */
   revision: number
 }
 
-export interface Found {
+export interface ReadResult {
   /** That the answer is from. */
   revision: number
   clusterId: string
   memberId: string
-  entry: Entry | null
+  entry: KeyValue | null
 }
 
 /** Null removes it. */
@@ -83,9 +83,9 @@ interface ReadOptions {
 }
 
 export interface Etcd {
-  get(key: string, options?: ReadOptions): Promise<Found>
+  get(key: string, options?: ReadOptions): Promise<ReadResult>
   /** Everything below a prefix as it was at one revision, in the order of keys, some at once. */
-  pages(prefix: string, revision: number, options?: Pick<ReadOptions, 'isLocal'>): AsyncGenerator<Entry[]>
+  pages(prefix: string, revision: number, options?: Pick<ReadOptions, 'isLocal'>): AsyncGenerator<KeyValue[]>
   /**
    * Makes all of the changes if the key was last changed at this revision, 0 for one that is missing, and none otherwise. At most
    * WRITES_MAX. `revision` is the newest that its member has. `also`: another key of which the same must hold.
@@ -113,9 +113,9 @@ export interface Etcd {
   moveLeader(to: string): Promise<void>
   /** Takes back the alarm NOSPACE of a member, whoever has raised it. */
   disarmSpace(id: string): Promise<void>
-  members(timeoutMs?: number): Promise<Member[]>
+  members(timeoutMs?: number): Promise<EtcdMember[]>
   /** Throws `precondition` while there is a learner, or one that was never started. */
-  addLearner(urls: readonly string[]): Promise<{ member: Member; members: Member[] }>
+  addLearner(urls: readonly string[]): Promise<{ member: EtcdMember; members: EtcdMember[] }>
   updateMember(id: string, urls: readonly string[]): Promise<void>
   removeMember(id: string): Promise<void>
   /** Throws `precondition` until it has caught up. */
@@ -142,7 +142,7 @@ export function connectToEtcd(socketPath: string): Etcd {
     prefix: string,
     revision: number,
     options: Pick<ReadOptions, 'isLocal'> = {},
-  ): AsyncGenerator<Entry[]> {
+  ): AsyncGenerator<KeyValue[]> {
     const range_end = encodeKey(afterPrefix(prefix))
     let from = prefix
     let limit = PAGE_MAX
@@ -264,7 +264,7 @@ export function connectToEtcd(socketPath: string): Etcd {
   }
 }
 
-const entryOf = ({ key, value, mod_revision }: { key: string; value: Uint8Array; mod_revision: number }): Entry => ({
+const entryOf = ({ key, value, mod_revision }: { key: string; value: Uint8Array; mod_revision: number }): KeyValue => ({
   key,
   value,
   revision: mod_revision,

@@ -94,4 +94,4 @@ export const statusTold = z.object({
 })
 
 /** Of their parts with a name outside. */
-export type Member = z.output<typeof member>
+export type EtcdMember = z.output<typeof member>

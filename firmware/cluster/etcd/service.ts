@@ -48,15 +48,15 @@ interface EtcdServiceOptions {
   /** Undefined where there is no program. */
   socket: string | undefined
   send: (message: ToBoot) => void
-  patience?: EtcdPatience
+  patience?: EtcdTimeouts
 }
 
-interface EtcdPatience {
+interface EtcdTimeouts {
   answerMsMax: number
   pollMs: number
 }
 
-const PATIENCE: EtcdPatience = {
+const PATIENCE: EtcdTimeouts = {
   answerMsMax: 180_000, // a joiner may have to wait for an election, on a small machine that signs
   pollMs: 50,
 }

@@ -11,10 +11,10 @@ import { type Head, headOf } from '../../store/head.ts'
 import type { Vault } from '../../store/vault.ts'
 import type { Etcd } from '../etcd/etcd.ts'
 import { openMembership } from '../membership/record.ts'
-import { Contact } from '../replica/contact.ts'
+import { Heartbeat } from '../replica/contact.ts'
 import { loadRecords } from '../replica/load.ts'
 import { openPosition } from '../replica/position.ts'
-import type { Refusal } from '../replica/refusal.ts'
+import type { IntegrityError } from '../replica/refusal.ts'
 import { type Replica, startReplica } from '../replica/replica.ts'
 import type { ClusterLink } from './link.ts'
 
@@ -46,7 +46,7 @@ interface FollowingOptions {
   /** Called again and again with the time since the others answered last. */
   onContact: (lostMs: number) => void
   /** Nothing is followed any more. */
-  onRefusal: (refusal: Refusal) => void
+  onRefusal: (refusal: IntegrityError) => void
 }
 
 export function createFollowing({ link, services, lostMs, onContact, onRefusal }: FollowingOptions): Following {
@@ -54,7 +54,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
   const nowMs = () => performance.now()
 
   function start({ vault, device }: OpenRecords, etcd: Etcd): Node {
-    const contact = new Contact(nowMs, lostMs()) // what is known of the others outlives a lock
+    const contact = new Heartbeat(nowMs, lostMs()) // what is known of the others outlives a lock
     const replica = startReplica({
       ...{ etcd, member, random, nowMs, contact, onRefusal },
       ...(link?.patience && { patience: link.patience }),
@@ -83,7 +83,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
       const { vault, device, store } = records
       const { domainKey, generation } = vault
       const position = openPosition(device)
-      const claim = store.claim() // nothing is restored meanwhile
+      const claim = store.lockStore() // nothing is restored meanwhile
       const copy = vault.replicate(() =>
         Promise.reject(new CofferError('busy', 'A cluster is being founded, try again')),
       )

@@ -6,9 +6,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ChatBackups } from '../../backup/chat.ts'
 import { removeWaiting } from '../../backup/nethsm/waiting.ts'
-import { actAlone, assertAdmitted } from '../../base/admission.ts'
-import { CofferError, unavailable } from '../../base/error.ts'
-import { INSIDE, type Place } from '../../base/fair-queue.ts'
+import { assertAuthorized, runDetached } from '../../base/admission.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
+import { INSIDE, type QueuePriority } from '../../base/fair-queue.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
@@ -48,7 +48,7 @@ export interface JoiningOptions {
   chat: () => ChatBackups | null
   /** The records that are open; throws `unavailable` unless Operational. */
   session: MembersOptions['session']
-  inTurn: <T>(place: Place, task: () => Promise<T>) => Promise<T>
+  inTurn: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
   /** As after a start. */
   startAgain: () => Promise<void>
   /** Of tests. */
@@ -100,29 +100,29 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
       const { token, clusterId, memberId, generation, head } = kit
       const least = { generation, head }
       const own: Membership = { stage: 'joining', name: deviceId, peerUrl, token, clusterId, memberId, least }
-      assertAdmitted()
+      assertAuthorized()
       let isWrong = false
       try {
         await refusing(() => begin(service, own, namedFor(request, deviceId)))
         await follow(service.socket, kit, options.silenceMsMax ?? SILENCE_MS_MAX)
-        if (options.session() !== session) throw unavailable() // locked meanwhile
+        if (options.session() !== session) throw wrongState() // locked meanwhile
         configuration.tls.assertFitForPeers(hostOf(peerUrl)) // another certificate may have come
         replaceRecords({ ...own, stage: 'member' }, kit)
       } catch (error) {
         isWrong = error instanceof WrongCluster
         throw error
       } finally {
-        if (node.membership === null) await actAlone(() => (isWrong ? service.erase() : service.stop()))
+        if (node.membership === null) await runDetached(() => (isWrong ? service.erase() : service.stop()))
       }
       node.begin()
-      await actAlone(options.startAgain)
+      await runDetached(options.startAgain)
       options.chat()?.settled(true)
     })
 
   /** What makes it a member. */
   function replaceRecords(membership: Membership, { slot }: JoinerKit): void {
     const { store: file, device } = store.expect()
-    const claim = file.claim()
+    const claim = file.lockStore()
     try {
       claim.transaction((rows) => {
         for (const table of [...options.collections, HEADS]) rows.clear(table)

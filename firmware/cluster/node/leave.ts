@@ -4,12 +4,12 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone, assertAdmitted } from '../../base/admission.ts'
+import { assertAuthorized, runDetached } from '../../base/admission.ts'
 import { CofferError, describe } from '../../base/error.ts'
-import type { Place } from '../../base/fair-queue.ts'
+import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Log } from '../../base/log.ts'
 import { wipe } from '../../base/secret.ts'
-import type { State } from '../../base/states.ts'
+import type { ApplianceState } from '../../base/states.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { DeviceStore } from '../../device/device-store.ts'
 import type { Disk } from '../../device/disk.ts'
@@ -19,7 +19,7 @@ import type { Vault } from '../../store/vault.ts'
 import { connectToEtcd } from '../etcd/etcd.ts'
 import { openMembership } from '../membership/record.ts'
 import { openPosition } from '../replica/position.ts'
-import { takeRest } from '../replica/rest.ts'
+import { drainLocalEtcd } from '../replica/rest.ts'
 import type { ClusterNode } from './node.ts'
 
 /** As long as the reference waits before it gives the cluster up; contract section 3.6. */
@@ -31,10 +31,10 @@ export interface LeavingOptions {
   slot: DomainKeySlot
   random: Random
   log: Log
-  state: () => State
+  state: () => ApplianceState
   /** What the cluster holds is not to be believed. */
   isRefused: () => boolean
-  inTurn: <T>(place: Place, task: () => Promise<T>) => Promise<T>
+  inTurn: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
   openVault: (disk: Disk, domainKey: Uint8Array) => Vault
   /** What is open is closed. */
   endSession: () => Promise<void> | void
@@ -44,7 +44,7 @@ export interface LeavingOptions {
 
 export interface Leaving {
   /** Throws `forbidden` when the unlock passphrase is wrong, `unavailable` while the cluster answers, or where there is none. */
-  forceNew(passphrase: Uint8Array, place: Place): Promise<void>
+  forceNew(passphrase: Uint8Array, place: QueuePriority): Promise<void>
   /** Tells the others that it goes, where they hear it; ends in five seconds. Then `erase` is tried, without which it stays removed. */
   leave(erase: () => Promise<void>): Promise<void>
 }
@@ -67,7 +67,7 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
     const vault = options.openVault(disk, domainKey)
     try {
       const copy = vault.replicate(() => Promise.reject(new CofferError('unavailable', 'Service not available')))
-      const changes = await takeRest({ etcd: node.client, domainKey, copy, random, position })
+      const changes = await drainLocalEtcd({ etcd: node.client, domainKey, copy, random, position })
       if (changes > 0) log.info('general', `${changes} changes came from the etcd of this node`)
     } catch (error) {
       log.warning('general', `nothing more was taken from the etcd of this node: ${describe(error)}`)
@@ -103,8 +103,8 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
         try {
           await node.exclusively(async () => {
             expectLost()
-            assertAdmitted()
-            await actAlone(() => goOnAlone(domainKey)) // the session of the request ends
+            assertAuthorized()
+            await runDetached(() => goOnAlone(domainKey)) // the session of the request ends
           })
         } finally {
           wipe(domainKey)
@@ -119,7 +119,7 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
       try {
         await erase()
       } catch (error) {
-        if (isRemoved) actAlone(node.noteRemoved)
+        if (isRemoved) runDetached(node.noteRemoved)
         else node.begin()
         throw error
       }

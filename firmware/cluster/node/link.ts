@@ -2,7 +2,7 @@
 
 import type { DeviceArea } from '../../store/device-area.ts'
 import type { Etcd } from '../etcd/etcd.ts'
-import type { Patience } from '../replica/patience.ts'
+import type { ReplicaTimeouts } from '../replica/patience.ts'
 
 export interface ClusterLink {
   /**
@@ -12,5 +12,5 @@ export interface ClusterLink {
   connect(device: DeviceArea): Etcd | null
   /** A node that the others have not answered for longer is Failed until they do. Absent: it goes on for ever. */
   readonly isolatedMaxMs?: number
-  readonly patience?: Patience
+  readonly patience?: ReplicaTimeouts
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readBackupKey } from '../../backup/backup-key.ts'
-import { actAlone, assertAdmitted } from '../../base/admission.ts'
+import { assertAuthorized, runDetached } from '../../base/admission.ts'
 import { CofferError, describe } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { wipe } from '../../base/secret.ts'
@@ -124,7 +124,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     } finally {
       if (node.membership === null) {
         etcd.close()
-        await actAlone(() => service.erase())
+        await runDetached(() => service.erase())
       } else node.begin()
     }
     log.info('general', 'this node is the first member of a cluster')
@@ -171,7 +171,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     const own = sameId(memberId, id)
     if (own && known.length === 1) throw new CofferError('invalid', 'It is the only member of its cluster')
     await changing(() => node.client.removeMember(id))
-    if (own) actAlone(node.noteRemoved)
+    if (own) runDetached(node.noteRemoved)
   }
 
   async function moveTo(network: Network): Promise<void> {
@@ -181,7 +181,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     if (membership === null || (ipAddress === configuration.network.ipAddress && peerUrl === membership.peerUrl))
       return configuration.setNetwork(network)
     configuration.tls.assertFitForPeers(ipAddress)
-    assertAdmitted()
+    assertAuthorized()
     const isTold = await tell(membership.memberId, peerUrl)
     try {
       configuration.tls.assertFitForPeers(ipAddress)
@@ -189,7 +189,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
       configuration.tls.peerHost = ipAddress
       configuration.setNetwork(network)
     } catch (error) {
-      await actAlone(() => stay(membership, isTold)) // locked meanwhile, or no longer allowed
+      await runDetached(() => stay(membership, isTold)) // locked meanwhile, or no longer allowed
       throw error
     }
   }
@@ -282,7 +282,7 @@ async function read<T>(ask: () => Promise<T>): Promise<T> {
 async function changing<T>(change: () => Promise<T>, ifGone?: string): Promise<T> {
   const endMs = performance.now() + HEALTHY_MS_MAX
   for (;;) {
-    assertAdmitted()
+    assertAuthorized()
     try {
       return await change()
     } catch (error) {

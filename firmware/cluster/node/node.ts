@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../../base/admission.ts'
+import { runDetached } from '../../base/admission.ts'
 import { CofferError, describe } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
@@ -13,7 +13,7 @@ import { connectToEtcd, type Etcd, type Member } from '../etcd/etcd.ts'
 import type { EtcdService } from '../etcd/service.ts'
 import { createUpkeep, type Upkeep } from '../etcd/upkeep.ts'
 import { type Membership, openMembership } from '../membership/record.ts'
-import { Contact, newestHead } from '../replica/contact.ts'
+import { Heartbeat, newestHead } from '../replica/contact.ts'
 
 export const REMOVED = 'The other members of the cluster have removed this node'
 const LOOK_MS = 1000
@@ -62,14 +62,14 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
   const service = options.etcd?.available ? options.etcd : null
   let isChanging = false
   let attempts = new AbortController()
-  let watch: { contact: Contact; client: Etcd; upkeep: Upkeep; stop: AbortController } | null = null
+  let watch: { contact: Heartbeat; client: Etcd; upkeep: Upkeep; stop: AbortController } | null = null
 
   const membership = (): Membership | null => {
     const held = store.records.read('reading what is known of the cluster', openMembershipOf)
     return held === undefined || held?.stage === 'joining' ? null : held
   }
 
-  async function look(contact: Contact, client: Etcd, signal: AbortSignal): Promise<void> {
+  async function look(contact: Heartbeat, client: Etcd, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const isThere = await newestHead(client, ANSWER_MS_MAX).then(
         () => true,
@@ -104,7 +104,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     if (watch === null || held?.stage !== 'member') return
     attempts.abort()
     attempts = new AbortController()
-    void actAlone(() => run(held, attempts))
+    void runDetached(() => run(held, attempts))
   }
 
   function end(): void {
@@ -129,7 +129,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     if (part === 'tls') runAgain() // the others are shown the new certificate
   })
   service?.onRemoved(() => {
-    if (watch !== null) actAlone(noteRemoved)
+    if (watch !== null) runDetached(noteRemoved)
   })
 
   return {
@@ -158,10 +158,10 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
         onProblem: (what) => log.error('cluster', what),
         onDone: (what) => log.info('cluster', what),
       })
-      watch = { contact: new Contact(nowMs), client, upkeep, stop }
+      watch = { contact: new Heartbeat(nowMs), client, upkeep, stop }
       const { contact } = watch
-      void actAlone(() => look(contact, client, stop.signal))
-      void actAlone(() => upkeep.run(stop.signal))
+      void runDetached(() => look(contact, client, stop.signal))
+      void runDetached(() => upkeep.run(stop.signal))
       runAgain()
     },
     noteUrl(members) {

@@ -1,19 +1,19 @@
 /** What of the cluster lies here, and where in its order that is. What comes is adopted whole, or refused where it does not fit. */
 
-import { inSlices } from '../../base/slices.ts'
+import { runInSlices } from '../../base/slices.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { Head } from '../../store/head.ts'
 import { areSameSets } from '../../store/record-set.ts'
-import type { Comparison, Step, VaultCopy } from '../../store/vault-copy.ts'
+import type { CopyComparison, Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
-import type { Entry, Etcd, Revision, Write } from '../etcd/etcd.ts'
+import type { Etcd, KeyValue, Revision, Write } from '../etcd/etcd.ts'
 import type { ClusterHead, HeadSealer } from './head.ts'
 import { generationPrefix, HEAD_KEY, parseRecordKey } from './places.ts'
 import type { Position, PositionRow } from './position.ts'
 import type { Adopted, Proposal } from './proposals.ts'
-import { Refusal, refusalOf } from './refusal.ts'
+import { IntegrityError, refusalOf } from './refusal.ts'
 
-interface AdoptionOptions {
+interface ApplierOptions {
   etcd: Etcd
   copy: VaultCopy
   heads: HeadSealer
@@ -26,7 +26,7 @@ interface AdoptionOptions {
   onAdopted: (adopted: Adopted) => void
 }
 
-export interface Adoption {
+interface Applier {
   /** Null for a node that has never adopted anything. */
   readonly position: Position | null
   /** The number of the change that was adopted last. */
@@ -43,12 +43,12 @@ export interface Adoption {
    * Reads all that lies in etcd where this node cannot go on from what it has; of a learner, wherever its member has anything newer.
    * `revision`: at which the head was read. Throws Refusal where this node has what the cluster has not.
    */
-  catchUp(entry: Entry, revision: number, isLearner: boolean): Promise<void>
+  catchUp(entry: KeyValue, revision: number, isLearner: boolean): Promise<void>
   /** One change, whole or not at all. Throws Refusal, `compacted` where all is to be read, what the disk throws. */
   adopt(revision: Revision): void
 }
 
-export function createAdoption(options: AdoptionOptions): Adoption {
+export function createApplier(options: ApplierOptions): Applier {
   const { etcd, copy, heads, row, least, proposal, isWanted, onAdopted } = options
   let position = row.read()
   let { n } = copy.head()
@@ -59,14 +59,14 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   const isWhole = (): boolean => !isPartial && !copy.isDamaged
 
   /** Throws Refusal where this node has what the cluster has not. */
-  function needsAll(entry: Entry, { head, generation, id }: ClusterHead): boolean {
+  function needsAll(entry: KeyValue, { head, generation, id }: ClusterHead): boolean {
     const own = copy.head()
-    if (head.n < own.n) throw new Refusal('it is older than what this node has')
+    if (head.n < own.n) throw new IntegrityError('it is older than what this node has')
     if (position === null) expectLeast(head, least)
     if (position === null || position.generation !== generation) return true
     expectNotOlder(entry, position.revision)
     if (head.n === own.n && position.id !== id)
-      throw new Refusal('its newest change is another than the one that this node has')
+      throw new IntegrityError('its newest change is another than the one that this node has')
     if (head.n === own.n && !areSameSets(head.sets, own.sets)) return true // written when damage was taken for granted
     return isIncomplete || !isWhole()
   }
@@ -85,8 +85,8 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     isReading = true
     try {
       for await (const page of etcd.pages(generationPrefix(generation), revision, { isLocal }))
-        if (!(await inSlices(compared(comparison, page), isWanted))) return false
-      return await inSlices(comparison.adopt(adoption), isWanted)
+        if (!(await runInSlices(compared(comparison, page), isWanted))) return false
+      return await runInSlices(comparison.adopt(adoption), isWanted)
     } catch (error) {
       throw refusalOf(error)
     } finally {
@@ -143,12 +143,12 @@ export function createAdoption(options: AdoptionOptions): Adoption {
       })
       const written = writes.find(({ key }) => key === HEAD_KEY)
       if (written === undefined) {
-        if (records.length > 0) throw new Refusal('records were changed without their head')
+        if (records.length > 0) throw new IntegrityError('records were changed without their head')
         return // of a generation that is on its way
       }
       const newest = heads.open(expectHead(written.value))
       const { head, id } = newest
-      if (head.n <= n) throw new Refusal('an older change came after a newer one')
+      if (head.n <= n) throw new IntegrityError('an older change came after a newer one')
       if (newest.generation !== generation) throw new EtcdError('compacted', 'The records were replaced by others')
       const next = { generation, revision, id }
       const own = proposal()
@@ -163,29 +163,29 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   }
 }
 
-function* compared(comparison: Comparison, page: readonly Entry[]): Generator<void> {
+function* compared(comparison: CopyComparison, page: readonly KeyValue[]): Generator<void> {
   for (const { key, value } of page) {
     const place = parseRecordKey(key)
-    if (place === null) throw new Refusal('a record lies where there is no place for one')
+    if (place === null) throw new IntegrityError('a record lies where there is no place for one')
     yield* comparison.add(place.collection, { slot: place.slot, sealed: value })
   }
 }
 
 function expectLeast(head: Head, least: Head | null): void {
   if (least === null || head.n > least.n) return
-  if (head.n < least.n) throw new Refusal('it is older than it was when this node was registered')
+  if (head.n < least.n) throw new IntegrityError('it is older than it was when this node was registered')
   if (!areSameSets(head.sets, least.sets))
-    throw new Refusal('its records are not those that it had when this node was registered')
+    throw new IntegrityError('its records are not those that it had when this node was registered')
 }
 
 export function expectHead<T>(head: T | null): T {
-  if (head === null) throw new Refusal('its head is missing')
+  if (head === null) throw new IntegrityError('its head is missing')
   return head
 }
 
 /** An etcd whose disks were put back would be watched in silence, until it comes to the revisions that it had. */
-export function expectNotOlder(entry: Entry | null, revision: number): void {
-  if (expectHead(entry).revision < revision) throw new Refusal('it is older than what this node has')
+export function expectNotOlder(entry: KeyValue | null, revision: number): void {
+  if (expectHead(entry).revision < revision) throw new IntegrityError('it is older than what this node has')
 }
 
 /** What this node has decided on is adopted as it was decided. What came must be that; to remove what is missing is no change. */
@@ -196,6 +196,6 @@ function ownSteps({ writes, draft }: Proposal, records: readonly (Step & { key: 
     came.delete(key)
     return value === null ? sealed === null : sealed !== null && equalBytes(value, sealed)
   }
-  if (!writes.every(isSame) || came.size > 0) throw new Refusal('a change of this node came with other records')
+  if (!writes.every(isSame) || came.size > 0) throw new IntegrityError('a change of this node came with other records')
   return draft.steps
 }

@@ -1,14 +1,14 @@
 /** Whether the cluster answers, and since when it does not. */
 
 import { EtcdError } from '../etcd/error.ts'
-import type { Etcd, Found } from '../etcd/etcd.ts'
+import type { Etcd, ReadResult } from '../etcd/etcd.ts'
 import { HEAD_KEY } from './places.ts'
 
 /**
  * The newest head that there is. A member that has no vote yet is not told that: there it is the newest that has come to it, as long as
  * it hears of a leader. Throws EtcdError.
  */
-export async function newestHead(etcd: Etcd, timeoutMs?: number): Promise<Found & { isLearner: boolean }> {
+export async function newestHead(etcd: Etcd, timeoutMs?: number): Promise<ReadResult & { isLearner: boolean }> {
   const within = timeoutMs === undefined ? {} : { timeoutMs }
   try {
     return { ...(await etcd.get(HEAD_KEY, within)), isLearner: false }
@@ -20,7 +20,7 @@ export async function newestHead(etcd: Etcd, timeoutMs?: number): Promise<Found 
   return { ...(await etcd.get(HEAD_KEY, { ...within, isLocal: true })), isLearner: true }
 }
 
-export class Contact {
+export class Heartbeat {
   readonly #nowMs: () => number
   #lastMs: number
   #isThere = true

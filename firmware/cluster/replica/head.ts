@@ -8,7 +8,7 @@ import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../../crypto/seal.ts'
 import { type Head, headOf, type StoredHead, storedHead } from '../../store/head.ts'
-import { Refusal } from './refusal.ts'
+import { IntegrityError } from './refusal.ts'
 
 export interface ClusterHead {
   /** Of the records: where they lie. */
@@ -55,9 +55,9 @@ export function createHeadSealer(domainKey: Uint8Array, random: Random): HeadSea
       ),
     open(sealed) {
       const opened = unseal(key, sealed)
-      if (opened === null) throw new Refusal('its head was not written by a member')
+      if (opened === null) throw new IntegrityError('its head was not written by a member')
       const { minimum, head, generation, id, member } = JSON.parse(new TextDecoder().decode(opened)) as Stored
-      if (minimum > FORMAT) throw new Refusal('it takes newer software: update this node', undefined, true)
+      if (minimum > FORMAT) throw new IntegrityError('it takes newer software: update this node', undefined, true)
       return { generation, id, member, head: headOf(head) }
     },
     close: () => wipe(key),

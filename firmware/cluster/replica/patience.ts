@@ -1,5 +1,5 @@
 /** How a replica waits; tests shorten it. */
-export interface Patience {
+export interface ReplicaTimeouts {
   /** Between two looks at whether the cluster answers. */
   heartbeatMs: number
   /** One that takes longer is no answer. */
@@ -23,7 +23,7 @@ export interface Patience {
   replacedMsMax: number
 }
 
-export const PATIENCE: Patience = {
+export const REPLICA_TIMEOUTS: ReplicaTimeouts = {
   heartbeatMs: 1000,
   heartbeatMsMax: 2000,
   retryMs: 200,

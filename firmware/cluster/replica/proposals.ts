@@ -5,17 +5,17 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../../base/admission.ts'
-import { CofferError, unavailable } from '../../base/error.ts'
+import { runDetached } from '../../base/admission.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
-import { BATCH_MAX, type Waiting, waitingFor } from '../../store/change-queue.ts'
+import { BATCH_MAX, type WaitingChange, waitingFor } from '../../store/change-queue.ts'
 import type { Head } from '../../store/head.ts'
 import type { Decision } from '../../store/store.ts'
-import type { Draft, Step, VaultCopy } from '../../store/vault-copy.ts'
+import type { ChangeDraft, Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
 import { newChangeId } from './head.ts'
-import type { Patience } from './patience.ts'
+import type { ReplicaTimeouts } from './patience.ts'
 import { HEAD_KEY, recordKey } from './places.ts'
 import { noQuorum } from './standing.ts'
 
@@ -34,7 +34,7 @@ interface ProposalsOptions {
   copy: VaultCopy
   random: Random
   nowMs: () => number
-  patience: Patience
+  patience: ReplicaTimeouts
   sealHead(head: Head, id: string): Uint8Array
   /** What was adopted last: where records lie, and the revision that its head was written at. */
   position(): { generation: string; revision: number }
@@ -51,7 +51,7 @@ type Fate = 'done' | 'lost' | 'unknown'
 /** A transaction on its way. */
 export interface Proposal {
   readonly id: string
-  readonly draft: Draft
+  readonly draft: ChangeDraft
   /** What etcd is asked to write beside the head. */
   readonly writes: readonly Write[]
 }
@@ -74,16 +74,16 @@ interface Proposals {
 
 export function createProposals(options: ProposalsOptions): Proposals {
   const { etcd, copy, random, nowMs, patience, sealHead, position, refusal, onFailure, adopted } = options
-  const waiting: Waiting[] = []
+  const waiting: WaitingChange[] = []
   /** Those that wait, or are on their way, and have no answer yet. */
-  const unanswered = new Set<Waiting>()
+  const unanswered = new Set<WaitingChange>()
   let current: (Proposal & { revision: number; decide: (fate: Fate) => void }) | null = null
   let isRunning = false
   let isOpen = true
   let conflicts = 0
   let losses = 0
 
-  const whyNot = (): CofferError | null => (isOpen ? refusal() : unavailable())
+  const whyNot = (): CofferError | null => (isOpen ? refusal() : wrongState())
 
   async function run(): Promise<void> {
     if (isRunning) return
@@ -125,7 +125,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
   }
 
   /** Null where the disk failed, or what lies on it is damaged; who waits hears of it. */
-  function attempt(batch: readonly Waiting[]): Draft | null {
+  function attempt(batch: readonly WaitingChange[]): ChangeDraft | null {
     try {
       return copy.draft(batch.map(({ decide }) => decide))
     } catch (error) {
@@ -149,7 +149,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     return 'done'
   }
 
-  async function propose(draft: Draft): Promise<Fate> {
+  async function propose(draft: ChangeDraft): Promise<Fate> {
     const { promise, resolve } = Promise.withResolvers<Fate>()
     const { generation, revision } = position()
     const id = newChangeId(random)
@@ -183,7 +183,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     return 'unknown'
   }
 
-  function settle(entries: readonly Waiting[], { outcomes }: Draft): void {
+  function settle(entries: readonly WaitingChange[], { outcomes }: ChangeDraft): void {
     losses = 0
     for (const [at, outcome] of outcomes.entries()) {
       if (outcome instanceof Error) entries[at]!.reject(outcome)
@@ -192,13 +192,13 @@ export function createProposals(options: ProposalsOptions): Proposals {
   }
 
   /** What still waits is not done, for certain. */
-  function endWaiting(entry: Waiting): void {
+  function endWaiting(entry: WaitingChange): void {
     const at = waiting.indexOf(entry)
     if (at !== -1) waiting.splice(at, 1)
     entry.reject(at === -1 ? unknownOutcome() : notDone())
   }
 
-  async function comeBack(entries: readonly Waiting[]): Promise<void> {
+  async function comeBack(entries: readonly WaitingChange[]): Promise<void> {
     conflicts++
     losses++
     waiting.unshift(...entries.filter((entry) => unanswered.has(entry)))
@@ -218,7 +218,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
       promise.then(end, end)
       waiting.push(entry)
       unanswered.add(entry)
-      void actAlone(run)
+      void runDetached(run)
       return promise
     },
     get current() {
@@ -236,7 +236,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     },
     close() {
       isOpen = false
-      giveUp(unavailable())
+      giveUp(wrongState())
     },
   }
 }

@@ -1,7 +1,7 @@
 import { CofferError } from '../../base/error.ts'
 
 /** etcd holds what no honest member has written: this node keeps what it has, and follows no more. */
-export class Refusal extends Error {
+export class IntegrityError extends Error {
   /** An honest one has, with newer software: what this node has means something else by now. */
   readonly isOutdated: boolean
 
@@ -14,4 +14,4 @@ export class Refusal extends Error {
 
 /** What came, and the store does not take, is refused; everything else failed. */
 export const refusalOf = (error: unknown): unknown =>
-  error instanceof CofferError && error.code === 'invalid' ? new Refusal(error.message, error) : error
+  error instanceof CofferError && error.code === 'invalid' ? new IntegrityError(error.message, error) : error

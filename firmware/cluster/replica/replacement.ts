@@ -20,7 +20,7 @@ const GENERATION_BYTES = 12
 const RETRY_MS = 500
 const TRIES_MAX = 20
 
-export interface Replacement {
+interface ReplicaReplacement {
   generation: string
   /** What lies there until it is the cluster's, and at which revision it was written: the move is only made as long as it does. */
   reservation: { key: string; revision: number }
@@ -32,7 +32,7 @@ export interface Replacement {
 export async function writeReplacement(
   { etcd, copy, random }: { etcd: Etcd; copy: VaultCopy; random: Random },
   rows: Iterable<{ collection: string; row: Row }>,
-): Promise<Replacement> {
+): Promise<ReplicaReplacement> {
   const generation = Buffer.from(random(GENERATION_BYTES)).toString('hex').toUpperCase()
   const reservation = await reserve(etcd, generation)
   const weighing = copy.weigh()
@@ -53,7 +53,7 @@ export async function writeReplacement(
 }
 
 /** Where this member is ended before it has done, what it has written is removed. */
-async function reserve(etcd: Etcd, generation: string): Promise<Replacement['reservation']> {
+async function reserve(etcd: Etcd, generation: string): Promise<ReplicaReplacement['reservation']> {
   const key = OBSOLETE + generation
   try {
     const { memberId } = await etcd.get(key)
@@ -84,7 +84,7 @@ async function putAll(etcd: Etcd, writes: readonly Write[]): Promise<void> {
 /** Where nothing comes between. What came of it is seen once the newest head is adopted. */
 export async function makeCurrent(
   etcd: Etcd,
-  { reservation }: Replacement,
+  { reservation }: ReplicaReplacement,
   head: Uint8Array,
   { generation: former, revision }: Position,
   timeoutMs: number,

@@ -5,25 +5,25 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone, assertAdmitted } from '../../base/admission.ts'
+import { assertAuthorized, runDetached } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Head } from '../../store/head.ts'
 import type { Decision, Row } from '../../store/store.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
-import type { Entry, Etcd } from '../etcd/etcd.ts'
-import { createAdoption, expectHead, expectNotOlder } from './adoption.ts'
+import type { Etcd, KeyValue } from '../etcd/etcd.ts'
+import { createApplier, expectHead, expectNotOlder } from './adoption.ts'
 import { createBarrier } from './barrier.ts'
-import { Contact, newestHead } from './contact.ts'
+import { Heartbeat, newestHead } from './contact.ts'
 import { createHeadSealer, newChangeId } from './head.ts'
-import { PATIENCE, type Patience } from './patience.ts'
+import { REPLICA_TIMEOUTS, type ReplicaTimeouts } from './patience.ts'
 import { PREFIX } from './places.ts'
 import type { PositionRow } from './position.ts'
 import { createProposals } from './proposals.ts'
-import { Refusal } from './refusal.ts'
+import { IntegrityError } from './refusal.ts'
 import { makeCurrent, removeObsolete, writeReplacement } from './replacement.ts'
-import { createStanding, noQuorum, notCaughtUp, type ReplicaState } from './standing.ts'
+import { createMemberStatus, noQuorum, notCaughtUp, type ReplicaState } from './standing.ts'
 
 const FIGURES_MS_MAX = 500
 /** A learner is told of no change, and reads all after each: that much longer it then does not. */
@@ -39,14 +39,14 @@ interface ReplicaOptions {
   random: Random
   /** Must never jump. */
   nowMs?: () => number
-  patience?: Patience
+  patience?: ReplicaTimeouts
   /** What is known of the cluster since before. */
-  contact?: Contact
+  contact?: Heartbeat
   position: PositionRow
   /** Of a node that has nothing yet: what the cluster had when it was registered. */
   least?: Head | null
   /** It follows no more. */
-  onRefusal(refusal: Refusal): void
+  onRefusal(refusal: IntegrityError): void
   /** Something failed that will be tried again. */
   onTrouble(what: string): void
   /** Called after each look at whether the cluster answers. */
@@ -94,8 +94,8 @@ export interface Replica {
 
 export function startReplica(options: ReplicaOptions): Replica {
   const { etcd, domainKey, member, random, position: row, least = null } = options
-  const { patience = PATIENCE, nowMs = () => performance.now() } = options
-  const contact = options.contact ?? new Contact(nowMs)
+  const { patience = REPLICA_TIMEOUTS, nowMs = () => performance.now() } = options
+  const contact = options.contact ?? new Heartbeat(nowMs)
   const heads = createHeadSealer(domainKey, random)
   const closing = new AbortController()
   /** Ends the watch, or the rest of a learner, to begin it anew. */
@@ -109,7 +109,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const pause = (ms: number, { signal } = closing): Promise<void> => wait(ms, undefined, { signal }).catch(() => {})
 
   const copy = options.replicate((decide) => proposals.add(decide))
-  const standing = createStanding({ contact, nowMs, patience, isWhole: () => adoption.isWhole })
+  const standing = createMemberStatus({ contact, nowMs, patience, isWhole: () => adoption.isWhole })
   const barrier = createBarrier({ etcd, timeoutMs: patience.barrierMsMax, revision, isRunning })
   const proposals = createProposals({
     ...{ etcd, random, nowMs, patience, copy },
@@ -119,7 +119,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     onFailure: repair,
     adopted: (revision) => barrier.adopted(revision, patience.heartbeatMsMax),
   })
-  const adoption = createAdoption({
+  const adoption = createApplier({
     ...{ etcd, copy, heads, row, least, isWanted: isRunning },
     proposal: () => proposals.current,
     onAdopted(adopted) {
@@ -189,13 +189,13 @@ export function startReplica(options: ReplicaOptions): Replica {
     }
   }
 
-  function judge(entry: Entry | null, known: number): void {
+  function judge(entry: KeyValue | null, known: number): void {
     if (standing.isLearner) watching.abort() // it was promoted
     if (!standing.isStarting) expectNotOlder(entry, known)
     noteStall(entry)
   }
 
-  function noteStall(entry: Entry | null): void {
+  function noteStall(entry: KeyValue | null): void {
     if (standing.isStarting || entry === null || entry.revision <= revision()) behindSinceMs = null
     else {
       behindSinceMs ??= nowMs()
@@ -213,7 +213,7 @@ export function startReplica(options: ReplicaOptions): Replica {
 
   function fail(error: unknown): void {
     const code = error instanceof EtcdError ? error.code : null
-    if (error instanceof Refusal) refuse(error)
+    if (error instanceof IntegrityError) refuse(error)
     else if (code === 'compacted') adoption.mustReadAll()
     else if (code !== 'unavailable') retry(error)
   }
@@ -225,10 +225,10 @@ export function startReplica(options: ReplicaOptions): Replica {
     const what = trouble.what!
     if (isNew) options.onTrouble(what)
     standing.noteDelay()
-    if (trouble.isHopeless) refuse(new Refusal(`this node cannot adopt it (${what})`, error))
+    if (trouble.isHopeless) refuse(new IntegrityError(`this node cannot adopt it (${what})`, error))
   }
 
-  function refuse(refusal: Refusal): void {
+  function refuse(refusal: IntegrityError): void {
     if (standing.refusal !== null) return
     standing.refuse(refusal)
     watching.abort()
@@ -242,11 +242,11 @@ export function startReplica(options: ReplicaOptions): Replica {
   }
 
   function clearUp(): void {
-    clearing = actAlone(() => removeObsolete(etcd, () => adoption.position!.generation))
+    clearing = runDetached(() => removeObsolete(etcd, () => adoption.position!.generation))
   }
 
-  void actAlone(run)
-  void actAlone(beat)
+  void runDetached(run)
+  void runDetached(beat)
   return {
     get state() {
       return standing.state
@@ -311,7 +311,7 @@ export function startReplica(options: ReplicaOptions): Replica {
         const endMs = nowMs() + patience.replacedMsMax
         let madeOn = 0
         while (isRunning() && nowMs() < endMs) {
-          if (revision() !== madeOn) assertAdmitted() // on the same it may have been made already
+          if (revision() !== madeOn) assertAuthorized() // on the same it may have been made already
           madeOn = revision()
           const next = { n: Math.max(adoption.n, head.n) + 1, sets: head.sets }
           const value = heads.seal({ generation, id, member, head: next })

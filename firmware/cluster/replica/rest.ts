@@ -5,12 +5,12 @@
 import type { Random } from '../../crypto/random.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import type { Etcd } from '../etcd/etcd.ts'
-import { createAdoption } from './adoption.ts'
+import { createApplier } from './adoption.ts'
 import { createHeadSealer } from './head.ts'
 import { HEAD_KEY } from './places.ts'
 import type { PositionRow } from './position.ts'
 
-interface RestOptions {
+interface DrainOptions {
   etcd: Etcd
   domainKey: Uint8Array
   /** Nothing changes in it meanwhile. */
@@ -20,12 +20,12 @@ interface RestOptions {
 }
 
 /** How many changes came. Throws Refusal, `storage`, EtcdError. */
-export async function takeRest({ etcd, domainKey, copy, random, position }: RestOptions): Promise<number> {
+export async function drainLocalEtcd({ etcd, domainKey, copy, random, position }: DrainOptions): Promise<number> {
   const heads = createHeadSealer(domainKey, random)
   try {
     const { revision, entry } = await etcd.get(HEAD_KEY, { isLocal: true })
     const { n } = copy.head()
-    const adoption = createAdoption({
+    const adoption = createApplier({
       ...{ etcd, copy, heads, row: position, least: null },
       ...{ proposal: () => null, isWanted: () => true, onAdopted() {} },
     })

@@ -3,11 +3,11 @@
  * with meanwhile.
  */
 
-import { CofferError, unavailable } from '../../base/error.ts'
-import type { Contact } from './contact.ts'
-import type { Patience } from './patience.ts'
-import type { Refusal } from './refusal.ts'
-import { Trouble } from './trouble.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
+import type { Heartbeat } from './contact.ts'
+import type { ReplicaTimeouts } from './patience.ts'
+import type { IntegrityError } from './refusal.ts'
+import { SyncFailure } from './trouble.ts'
 
 export type ReplicaState =
   | 'starting' // has not got what the others have
@@ -15,18 +15,18 @@ export type ReplicaState =
   | 'isolated' // the cluster does not answer
   | 'refused' // what it holds is not to be believed
 
-interface StandingOptions {
-  contact: Contact
+interface MemberStatusOptions {
+  contact: Heartbeat
   nowMs: () => number
-  patience: Patience
+  patience: ReplicaTimeouts
   /** What lies here is what the head of its last change says. */
   isWhole: () => boolean
 }
 
-export interface Standing {
+interface MemberStatus {
   readonly state: ReplicaState
-  readonly trouble: Trouble
-  readonly refusal: Refusal | null
+  readonly trouble: SyncFailure
+  readonly refusal: IntegrityError | null
   /** It has never had what the others have. */
   readonly isStarting: boolean
   /** It cannot take what the others have, and this lasts. */
@@ -43,16 +43,16 @@ export interface Standing {
   noteCaughtUp(): void
   /** The others do not answer, or it cannot take what they have: after a while it is not waited for. */
   noteDelay(): void
-  refuse(refusal: Refusal): void
+  refuse(refusal: IntegrityError): void
   close(): void
 }
 
-export function createStanding({ contact, nowMs, patience, isWhole }: StandingOptions): Standing {
-  const trouble = new Trouble(nowMs)
+export function createMemberStatus({ contact, nowMs, patience, isWhole }: MemberStatusOptions): MemberStatus {
+  const trouble = new SyncFailure(nowMs)
   const caughtUp = Promise.withResolvers<void>()
   const decided = Promise.withResolvers<void>()
   const beganMs = nowMs()
-  let refusal: Refusal | null = null
+  let refusal: IntegrityError | null = null
   let isStarting = true
   let isLearner = false
   caughtUp.promise.catch(() => {})
@@ -108,8 +108,8 @@ export function createStanding({ contact, nowMs, patience, isWhole }: StandingOp
       decided.resolve()
     },
     close() {
-      caughtUp.reject(unavailable())
-      decided.reject(unavailable())
+      caughtUp.reject(wrongState())
+      decided.reject(wrongState())
     },
   }
 }

@@ -6,7 +6,7 @@ import { EtcdError } from '../etcd/error.ts'
 /** A disk may get room again, and etcd may answer; what this software fails over it most likely fails over again. */
 const FAULTS_MAX = 8
 
-export class Trouble {
+export class SyncFailure {
   readonly #nowMs: () => number
   #what: string | null = null
   #sinceMs = 0

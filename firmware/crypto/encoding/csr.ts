@@ -23,7 +23,7 @@ import { bufferOf, publicKeyInfo } from './public-key.ts'
 import { type Sign, signatureAlgorithm, signData } from './signature.ts'
 
 /** Empty and absent members are left out of the request. */
-export interface Subject {
+export interface CsrSubject {
   commonName: string
   countryName?: string | undefined
   stateOrProvinceName?: string | undefined
@@ -36,7 +36,7 @@ export interface Subject {
 }
 
 /** A request as PEM, its signature made by `sign`. Throws CofferError `invalid` for Generic keys and unfit subjects. */
-export async function createCsr(type: KeyType, publicKey: PublicKey, subject: Subject, sign: Sign): Promise<string> {
+export async function createCsr(type: KeyType, publicKey: PublicKey, subject: CsrSubject, sign: Sign): Promise<string> {
   const info = new CertificationRequestInfo({
     subject: nameOf(subject),
     subjectPKInfo: publicKeyInfo(type, publicKey),
@@ -67,7 +67,7 @@ const CHARACTERS = {
 }
 
 /** The subject as a name, one attribute per RDN. */
-export function nameOf(subject: Subject): Name {
+export function nameOf(subject: CsrSubject): Name {
   if (subject.commonName === '') throw new CofferError('invalid', 'commonName: must not be empty')
   const name = new Name()
   for (const [field, type, kind] of ATTRIBUTES_IN_ORDER) {
@@ -83,7 +83,7 @@ export function nameOf(subject: Subject): Name {
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14' // RFC 2985 section 5.4.2
 const ALT_NAMES_MAX = 256 // encoding them is quick up to here; public CAs take 100 to 250
 
-function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
+function attributesOf({ commonName, subjectAltNames }: CsrSubject): Attribute[] {
   const names = subjectAltNames ?? (isDnsName(commonName) ? [commonName] : [])
   if (names.length === 0) return []
   if (names.length > ALT_NAMES_MAX) throw new CofferError('invalid', `subjectAltNames: at most ${ALT_NAMES_MAX}`)

@@ -15,7 +15,7 @@ import { computeRsaKey, type RsaPrivateKey } from '../rsa/encoding.ts'
 import { openRsa } from '../rsa/private-key.ts'
 import type { CurveKeyType, EcKeyType, SignMode } from '../types.ts'
 
-export interface KnownAnswer {
+interface KnownAnswer {
   /** As in "ECDSA with EC_P256". */
   algorithm: string
   /** Takes some milliseconds; may throw where something is wrong. */

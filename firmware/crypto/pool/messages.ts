@@ -16,7 +16,7 @@ export type Task =
   | { do: 'scrypt'; passphrase: Uint8Array; salt: Uint8Array; cost: ScryptCost }
 
 /** The worker wipes the byte arrays in it. */
-export interface Request {
+export interface PoolRequest {
   id: number
   /** The value of the shared counter when it was sent; a lock raises the counter, which voids what waits. */
   epoch: number
@@ -45,7 +45,7 @@ export interface Replies extends MessageBatch {
   isFaulty: boolean
 }
 
-export type Reply =
+export type PoolReply =
   | { id: number; result: Uint8Array | KeyPair }
   /** `unopened`: the key of the request is not open in that worker. */
   | { id: number; code: ErrorCode; message: string; unopened: boolean }
@@ -79,7 +79,7 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
 type Names<Do> = readonly Exclude<keyof Extract<Task, { do: Do }>, 'do'>[]
 
 /** Takes over the byte arrays. */
-export function packRequest(packer: Packer, { id, epoch, task, open, evict }: Request): void {
+export function packRequest(packer: Packer, { id, epoch, task, open, evict }: PoolRequest): void {
   packer.add(id, epoch, evict, open?.type)
   packer.addBytes(open?.private)
   const [plain, bytes] = MEMBERS[task.do]
@@ -89,7 +89,7 @@ export function packRequest(packer: Packer, { id, epoch, task, open, evict }: Re
   for (const name of bytes) packer.addBytes(members[name] as Uint8Array | undefined)
 }
 
-export function unpackRequest(unpacker: Unpacker): Request {
+export function unpackRequest(unpacker: Unpacker): PoolRequest {
   const [id, epoch, evict] = [unpacker.take(), unpacker.take(), unpacker.take()] as [number, number, number | undefined]
   const type = unpacker.take() as KeyType | undefined
   const key = unpacker.takeBytes()
@@ -97,14 +97,14 @@ export function unpackRequest(unpacker: Unpacker): Request {
   const [plain, bytes] = MEMBERS[task.do as Task['do']]
   for (const name of plain) task[name] = unpacker.take()
   for (const name of bytes) task[name] = unpacker.takeBytes()
-  const request: Request = { id, epoch, task: task as Task }
+  const request: PoolRequest = { id, epoch, task: task as Task }
   if (evict !== undefined) request.evict = evict
   if (type !== undefined && key !== undefined) request.open = { type, private: key }
   return request
 }
 
 /** Takes over the byte arrays that may be secret. */
-export function packReply(packer: Packer, reply: Reply): void {
+export function packReply(packer: Packer, reply: PoolReply): void {
   if ('code' in reply) packer.add(reply.id, 'error', reply.code, reply.message, reply.unopened)
   else if (reply.result instanceof Uint8Array) {
     packer.add(reply.id, 'bytes')
@@ -115,7 +115,7 @@ export function packReply(packer: Packer, reply: Reply): void {
   }
 }
 
-export function unpackReply(unpacker: Unpacker): Reply {
+export function unpackReply(unpacker: Unpacker): PoolReply {
   const [id, kind] = [unpacker.take() as number, unpacker.take()]
   if (kind === 'bytes') return { id, result: unpacker.takeBytes()! }
   if (kind === 'pair') {

@@ -1,11 +1,11 @@
 /** One queue of the crypto pool: bounded, in front of worker threads that are replaced when they die. */
 
-import { CofferError, unavailable } from '../../base/error.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
 import { wipe } from '../../base/secret.ts'
 import type { KeyHandle } from '../types.ts'
 import { Unpacker } from './message-encoding.ts'
-import { bytesIn, type Replies, type Reply, type Task, unpackReply, wipeTask } from './messages.ts'
+import { bytesIn, type PoolReply, type Replies, type Task, unpackReply, wipeTask } from './messages.ts'
 import {
   depart,
   drop,
@@ -92,7 +92,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   }
 
   function refusalOf(more: number): CofferError | undefined {
-    if (isClosed) return unavailable()
+    if (isClosed) return wrongState()
     if (jobs >= options.jobsMax || (more > 0 && bytes + more > BYTES_MAX)) {
       return new CofferError('busy', 'Too many operations are waiting')
     }
@@ -134,7 +134,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     dispatch()
   }
 
-  function conclude(thread: Thread, reply: Reply): void {
+  function conclude(thread: Thread, reply: PoolReply): void {
     const job = take(thread, reply.id)
     settle(job)
     if ('result' in reply) {
@@ -176,7 +176,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
 
   /** Refuses everything, and calls `end` of the threads. */
   function endAll(end: () => Promise<void>): Promise<void> {
-    const error = unavailable()
+    const error = wrongState()
     dropQueued(() => true, error)
     const ended = end()
     for (const thread of threads.ending()) for (const job of thread.running.values()) drop(job, error)

@@ -5,7 +5,7 @@ import type { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { KeyHandle, KeyPair } from '../types.ts'
 import { Packer } from './message-encoding.ts'
-import { packRequest, type Request, type Task, type ToWorker, type WorkerStart, wipeTask } from './messages.ts'
+import { type PoolRequest, packRequest, type Task, type ToWorker, type WorkerStart, wipeTask } from './messages.ts'
 
 export type JobResult = Uint8Array | KeyPair
 
@@ -32,7 +32,7 @@ export interface Thread {
   /** Keys open in the worker, least recently used first. */
   opened: Map<number, true>
   /** Requests that leave together. */
-  outbox: Request[]
+  outbox: PoolRequest[]
   /** What ended it. */
   failure: unknown
 }
@@ -72,7 +72,7 @@ export function warmUp(thread: Thread): void {
 
 /** Puts the job into the outbox. Throws what reading the key throws; nothing has been given then. */
 export function give(thread: Thread, job: Job, id: number, epoch: number): void {
-  const request: Request = { id, epoch, task: job.task }
+  const request: PoolRequest = { id, epoch, task: job.task }
   if (job.key !== undefined) openIn(thread, job.key, request)
   thread.running.set(id, job)
   thread.load += job.weight
@@ -80,7 +80,7 @@ export function give(thread: Thread, job: Job, id: number, epoch: number): void 
 }
 
 /** Adds the key's private bytes to the request unless the worker has the key open, and names one to wipe when it is full. */
-function openIn(thread: Thread, key: KeyHandle, request: Request): void {
+function openIn(thread: Thread, key: KeyHandle, request: PoolRequest): void {
   if (!thread.opened.delete(key.ref)) {
     request.open = { type: key.type, private: key.load() }
     if (thread.opened.size >= OPENED_MAX) {

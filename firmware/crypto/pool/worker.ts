@@ -3,7 +3,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
-import { CofferError, unavailable } from '../../base/error.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
 import { collectGarbage, shrinkHeap } from '../../base/garbage.ts'
 import { wipe } from '../../base/secret.ts'
 import { Fault } from '../engine/fault.ts'
@@ -17,9 +17,9 @@ import { knownAnswers } from './known-answers.ts'
 import { type MessageBatch, Packer, Unpacker } from './message-encoding.ts'
 import {
   type FromWorker,
+  type PoolReply,
+  type PoolRequest,
   packReply,
-  type Reply,
-  type Request,
   type Task,
   type ToWorker,
   unpackRequest,
@@ -44,7 +44,7 @@ function serve(port: MessagePort): void {
 
   /** An operation that takes long draws often, and then ends here once the appliance is locked. */
   const random: Random = (bytes) => {
-    if (requestEpoch !== Atomics.load(epoch, 0)) throw unavailable()
+    if (requestEpoch !== Atomics.load(epoch, 0)) throw wrongState()
     return systemRandom(bytes)
   }
   let requestEpoch = 0
@@ -58,14 +58,14 @@ function serve(port: MessagePort): void {
     opened.clear()
     wipeStack()
   }
-  const answer = (request: Request): Reply => {
+  const answer = (request: PoolRequest): PoolReply => {
     const { id, task, open, evict } = request
     try {
       if (evict !== undefined) forget(evict)
       requestEpoch = request.epoch
       if (requestEpoch !== Atomics.load(epoch, 0)) {
         forgetAll()
-        throw unavailable()
+        throw wrongState()
       }
       if (open !== undefined && 'ref' in task) {
         opened.get(task.ref)?.wipe()

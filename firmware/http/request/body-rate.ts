@@ -1,6 +1,6 @@
 /** How quickly request bodies must come, and whether their requests are still admitted, while they are on their way. */
 
-import type { Check } from '../../base/admission.ts'
+import type { AuthorizationCheck } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
 
@@ -32,7 +32,7 @@ const CHECK_MS = 500
 /** Under which a body is waited for. */
 export interface Terms {
   /** Throws when the request is admitted no longer; asked as often as the rate. */
-  check: Check
+  check: AuthorizationCheck
   /** In all. */
   withinMs: number
 }

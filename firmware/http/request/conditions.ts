@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 export const etagOf = (version: string): string => `"${hash('sha256', version, 'base64url').slice(0, 22)}"`
 
 /** `unknown`: an endpoint that does not say whether its resource is there. */
-export type Presence = { etag: string } | 'present' | 'missing' | 'unknown'
+export type ResourceState = { etag: string } | 'present' | 'missing' | 'unknown'
 
 export interface Conditions {
   ifMatch: string | undefined
@@ -14,7 +14,11 @@ export interface Conditions {
 }
 
 /** Whether the request goes on, fails (412), or the client's copy is still good (304, for reads only). */
-export function judge({ ifMatch, ifNoneMatch }: Conditions, presence: Presence, read: boolean): 'proceed' | 412 | 304 {
+export function judge(
+  { ifMatch, ifNoneMatch }: Conditions,
+  presence: ResourceState,
+  read: boolean,
+): 'proceed' | 412 | 304 {
   const current = typeof presence === 'object' ? presence.etag : null
   if (ifMatch !== undefined) {
     const tags = readTags(ifMatch)

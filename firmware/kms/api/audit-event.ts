@@ -1,6 +1,6 @@
 /** What the audit log says of a request. Contract section 7.6. */
 
-import type { AuditEvent, Kind } from '../../audit/chain.ts'
+import type { AuditEvent, AuditLineKind } from '../../audit/chain.ts'
 import { USER_ID_PATTERN } from '../domain/identifiers.ts'
 import type { Attempt } from '../pipeline/auditor.ts'
 import { auditKind, isRefused } from '../pipeline/auditor.ts'
@@ -48,7 +48,7 @@ const actions = new WeakMap<Declaration<Services>, string>()
  * The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change, and what ended before the
  * key was to be used, for want of a key, of room in the log or of a valid body, is no use.
  */
-export function kindOf({ declaration, request }: Audited, status: number): Kind {
+export function kindOf({ declaration, request }: Audited, status: number): AuditLineKind {
   const kind = auditKind(declaration)
   if (kind === 'use' && request !== undefined && !isRefused(status)) return 'use'
   return kind === 'change' && status < 300 ? 'change' : 'refusal'

@@ -5,7 +5,7 @@ import type { Appliance } from '../../appliance/appliance.ts'
 import { type AuditLog, LINES_MAX, LINES_MIN } from '../../audit/audit-log.ts'
 import { KINDS } from '../../audit/chain.ts'
 import { formatTime } from '../../base/clock.ts'
-import { unavailable } from '../../base/error.ts'
+import { wrongState } from '../../base/error.ts'
 import { passOn } from '../../base/iteration.ts'
 import { count, id, integer, timestamp, userId } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
@@ -115,7 +115,7 @@ const auditChanges = z
   .meta({ id: 'AuditChanges', examples: [{ changes: 100_000, whenFull: 'refuse' }] })
 
 const auditOf = ({ audit }: Appliance): AuditLog => {
-  if (audit === undefined) throw unavailable()
+  if (audit === undefined) throw wrongState()
   return audit
 }
 
@@ -123,7 +123,7 @@ const auditOf = ({ audit }: Appliance): AuditLog => {
 function whileOpen(appliance: Appliance, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const session = appliance.open()
   return passOn(chunks, ({ done }) => {
-    if (!done && appliance.open() !== session) throw unavailable()
+    if (!done && appliance.open() !== session) throw wrongState()
   })
 }
 

@@ -2,7 +2,7 @@
 
 import type { z } from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
-import type { Members } from '../../configuration/vocabulary.ts'
+import type { Vocabulary } from '../../configuration/vocabulary.ts'
 import type { PublicKey } from '../../crypto/types.ts'
 import type { KeyEntry } from '../domain/key-index.ts'
 import type { key, keyList } from './key-schemas.ts'
@@ -10,18 +10,18 @@ import type { Services } from './services.ts'
 
 type Key = z.infer<typeof key>
 
-export const membersOf = ({ services }: { services: Services }): Members => services.appliance.configuration.members
+export const membersOf = ({ services }: { services: Services }): Vocabulary => services.appliance.configuration.members
 
 /** An item of the list of keys. */
-export const nameKey = (id: string, members: Members): z.infer<typeof keyList>[number] => NAMES[members](id)
+export const nameKey = (id: string, members: Vocabulary): z.infer<typeof keyList>[number] => NAMES[members](id)
 
-const NAMES: Record<Members, (id: string) => z.infer<typeof keyList>[number]> = {
+const NAMES: Record<Vocabulary, (id: string) => z.infer<typeof keyList>[number]> = {
   both: (id) => ({ id, key: id }),
   reference: (id) => ({ id }),
   original: (key) => ({ key }),
 }
 
-export function show(entry: Readonly<KeyEntry>, publicKey: PublicKey, members: Members): Key {
+export function show(entry: Readonly<KeyEntry>, publicKey: PublicKey, members: Vocabulary): Key {
   const { operations } = entry
   const mechanisms = [...entry.mechanisms]
   return {

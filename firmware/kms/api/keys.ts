@@ -1,7 +1,7 @@
 /** `/keys`: listing, creation, deletion. Contract sections 3.2, 4.6 and 5. */
 
 import * as z from 'zod'
-import type { Members } from '../../configuration/vocabulary.ts'
+import type { Vocabulary } from '../../configuration/vocabulary.ts'
 import type { KeyFilter } from '../domain/key-directory.ts'
 import type { Caller } from '../domain/roles.ts'
 import {
@@ -109,7 +109,7 @@ const importBody = { kind: 'jsonOrMultipart', schema: keyImport, parts: keyImpor
 const created = (id: string) => ({ status: 201, location: `/keys/${id}`, json: { id } }) as const
 
 /** The original API names no body here. */
-const generated = (id: string, members: Members) =>
+const generated = (id: string, members: Vocabulary) =>
   members === 'original' ? ({ status: 201, location: `/keys/${id}` } as const) : created(id)
 
 const BAD_KEY = 'The description of the key is not valid, or its mechanisms do not fit its type.'

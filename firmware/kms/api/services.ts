@@ -2,14 +2,14 @@
 
 import type { Appliance } from '../../appliance/appliance.ts'
 import type { Log } from '../../base/log.ts'
-import type { State } from '../../base/states.ts'
+import type { ApplianceState } from '../../base/states.ts'
 import type { BootManager } from '../../channel/boot-manager.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { Stager } from '../../release/stager.ts'
 import type { Operational } from '../domain/operational.ts'
-import { type Access, type Declaration, endpoint } from '../pipeline/endpoint.ts'
+import { type Declaration, type EndpointAccess, endpoint } from '../pipeline/endpoint.ts'
 import type { RuntimeFigures } from './runtime.ts'
 
 /** Names and version, as `GET /info` and the API documents show them. */
@@ -94,12 +94,12 @@ export const declare = <P, Q, B>(declaration: Declaration<Services, P, Q, B>): D
 /** The domain; throws `unavailable` when a lock came between. */
 export const domainOf = ({ services }: { services: Services }): Operational => services.appliance.open()
 
-export const OPERATIONAL: readonly State[] = ['Operational']
+export const OPERATIONAL: readonly ApplianceState[] = ['Operational']
 
-export const ADMINISTRATORS: Access = { roles: ['Administrator'], scope: 'any' }
-export const OPERATORS: Access = { roles: ['Operator'], scope: 'any' }
-export const READERS: Access = { roles: ['Administrator', 'Operator'], scope: 'any' }
-export const ROOT_ADMINISTRATORS: Access = { roles: ['Administrator'], scope: 'root' }
+export const ADMINISTRATORS: EndpointAccess = { roles: ['Administrator'], scope: 'any' }
+export const OPERATORS: EndpointAccess = { roles: ['Operator'], scope: 'any' }
+export const READERS: EndpointAccess = { roles: ['Administrator', 'Operator'], scope: 'any' }
+export const ROOT_ADMINISTRATORS: EndpointAccess = { roles: ['Administrator'], scope: 'root' }
 
 export const EMPTY = { status: 204, empty: true } as const
 

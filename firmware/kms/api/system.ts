@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
-import type { Access } from '../pipeline/endpoint.ts'
+import type { EndpointAccess } from '../pipeline/endpoint.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const NOT_APPLICABLE = 'N/A'
@@ -55,7 +55,7 @@ const describeSoftware = ({ info }: Services): z.infer<typeof systemSoftware> =>
 })
 
 /** A failed appliance can be restarted and erased by anybody who reaches it: it has nobody to ask. */
-const OPEN_IN_FAILED: Access = { ...ROOT_ADMINISTRATORS, publicIn: ['Failed'] }
+const OPEN_IN_FAILED: EndpointAccess = { ...ROOT_ADMINISTRATORS, publicIn: ['Failed'] }
 
 export const systemDeclarations = [
   declare({

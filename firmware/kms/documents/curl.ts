@@ -1,7 +1,7 @@
 /** An example request of an operation, as a command line of curl(1). */
 
 import { COMPONENTS, type JsonSchema } from './json-schema.ts'
-import type { OpenApi, Operation } from './openapi.ts'
+import type { OpenApi, OpenApiOperation } from './openapi.ts'
 
 /** Which user of the examples has which role. */
 const USERS: Readonly<Record<string, string>> = {
@@ -15,7 +15,12 @@ const UNLOCKER = 'unlock' // where no role may call
 const BYTES_TYPE = 'application/octet-stream'
 
 /** `$coffer` stands for the address of the API, up to and with the base path. */
-export function curlExample(method: string, path: string, operation: Operation, { components }: OpenApi): string {
+export function curlExample(
+  method: string,
+  path: string,
+  operation: OpenApiOperation,
+  { components }: OpenApi,
+): string {
   const { parameters = [] } = operation
   const exampleOf = (schema: JsonSchema) => schemaExample(schema, components.schemas)
   const filled = parameters
@@ -31,12 +36,12 @@ export function curlExample(method: string, path: string, operation: Operation, 
   ].join(' ')
 }
 
-function user({ security, 'x-roles': [role = ''] }: Operation): string[] {
+function user({ security, 'x-roles': [role = ''] }: OpenApiOperation): string[] {
   const isAsked = security.some((scheme) => Object.keys(scheme).length > 0)
   return isAsked ? [`--user ${USERS[role] ?? UNLOCKER}`] : []
 }
 
-function body({ requestBody }: Operation, exampleOf: (schema: JsonSchema) => unknown): string[] {
+function body({ requestBody }: OpenApiOperation, exampleOf: (schema: JsonSchema) => unknown): string[] {
   const [first] = Object.entries(requestBody?.content ?? {})
   if (first === undefined) return []
   const [type, { schema }] = first
@@ -51,7 +56,8 @@ function body({ requestBody }: Operation, exampleOf: (schema: JsonSchema) => unk
   return [header, `--data ${quote(JSON.stringify(exampleOf(schema) ?? {}))}`]
 }
 
-const saved = ({ responses }: Operation): boolean => Object.keys(responses['200']?.content ?? {})[0] === BYTES_TYPE
+const saved = ({ responses }: OpenApiOperation): boolean =>
+  Object.keys(responses['200']?.content ?? {})[0] === BYTES_TYPE
 
 function schemaExample(schema: JsonSchema, components: Readonly<Record<string, JsonSchema>>): unknown {
   if (schema.examples?.[0] !== undefined) return schema.examples[0]

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import { STATES } from '../../base/states.ts'
-import type { Declaration, Form, Method } from '../pipeline/endpoint.ts'
+import type { Declaration, Method, MultipartForm } from '../pipeline/endpoint.ts'
 import { bodyBytesMax } from '../pipeline/endpoint.ts'
 import { createSchemaSet, type JsonSchema } from './json-schema.ts'
 
@@ -22,9 +22,9 @@ export interface OpenApi {
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> }
 }
 
-type PathItem = Partial<Record<Lowercase<Method>, Operation>>
+type PathItem = Partial<Record<Lowercase<Method>, OpenApiOperation>>
 
-export interface Operation {
+export interface OpenApiOperation {
   operationId: string
   tags: string[]
   summary: string
@@ -34,12 +34,12 @@ export interface Operation {
   'x-scope'?: 'root' | 'any'
   'x-public-in'?: readonly string[]
   security: Record<string, string[]>[]
-  parameters?: Parameter[]
+  parameters?: OpenApiParameter[]
   requestBody?: { required: true; content: Content }
-  responses: Record<string, Answer>
+  responses: Record<string, OpenApiResponse>
 }
 
-export interface Parameter {
+interface OpenApiParameter {
   name: string
   in: 'path' | 'query'
   required: boolean
@@ -47,7 +47,7 @@ export interface Parameter {
   schema: JsonSchema
 }
 
-export interface Answer {
+export interface OpenApiResponse {
   description: string
   headers?: Record<string, { description: string; schema: JsonSchema }>
   content?: Content
@@ -98,7 +98,7 @@ const DESCRIPTION = [
 
 type SchemaSet = ReturnType<typeof createSchemaSet>
 
-function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet): Operation {
+function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet): OpenApiOperation {
   const { method, path, summary, states, access } = declaration
   const parameters = [...pathParameters(declaration, schemas), ...queryParameters(declaration, schemas)]
   const content = requestContent(declaration, schemas)
@@ -130,7 +130,7 @@ function permission<S>({ states, access, account }: Declaration<S>): string {
   return `${when} Roles: ${roles.join(', ') || 'none'} (${who}).${open}`
 }
 
-function pathParameters<S>({ path, params }: Declaration<S>, schemas: SchemaSet): Parameter[] {
+function pathParameters<S>({ path, params }: Declaration<S>, schemas: SchemaSet): OpenApiParameter[] {
   const { properties = {} } = params === undefined ? {} : schemas.inline(params, 'input')
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
     name,
@@ -140,7 +140,7 @@ function pathParameters<S>({ path, params }: Declaration<S>, schemas: SchemaSet)
   }))
 }
 
-function queryParameters<S>({ query }: Declaration<S>, schemas: SchemaSet): Parameter[] {
+function queryParameters<S>({ query }: Declaration<S>, schemas: SchemaSet): OpenApiParameter[] {
   if (query === undefined) return []
   const { properties = {}, required = [] } = schemas.inline(query, 'input')
   return Object.entries(properties).map(([name, schema]) => ({
@@ -172,7 +172,7 @@ function requestContent<S>({ body }: Declaration<S>, schemas: SchemaSet): Conten
   }
 }
 
-function formSchema(parts: Form): JsonSchema {
+function formSchema(parts: MultipartForm): JsonSchema {
   const json = ({ example }: { example: object }): JsonSchema => ({
     type: 'string',
     contentMediaType: 'application/json',
@@ -188,13 +188,13 @@ function formSchema(parts: Form): JsonSchema {
 function success<S>(
   { answers, method, version, body, creates }: Declaration<S>,
   schemas: SchemaSet,
-): Record<string, Answer> {
-  const headers: NonNullable<Answer['headers']> = {}
+): Record<string, OpenApiResponse> {
+  const headers: NonNullable<OpenApiResponse['headers']> = {}
   if (version !== undefined && method === 'GET')
     headers.etag = { description: 'Changes with the representation.', schema: { type: 'string' } }
   if (answers.status === 201 && creates && body?.kind !== 'raw')
     headers.location = { description: 'Path of the new resource.', schema: { type: 'string' } }
-  const answer: Answer = { description: STATUS_CODES[answers.status]! }
+  const answer: OpenApiResponse = { description: STATUS_CODES[answers.status]! }
   if (Object.keys(headers).length > 0) answer.headers = headers
   if ('json' in answers) {
     answer.content = { 'application/json': { schema: schemas.inline(answers.json, 'output') } }
@@ -205,7 +205,7 @@ function success<S>(
 }
 
 /** Which errors an endpoint can answer with follows from what it declares; texts of its own come on top. */
-function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
+function failures<S>(declaration: Declaration<S>): Record<string, OpenApiResponse> {
   const { access, addsRecords, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } =
     declaration
   const limitBytes = bodyBytesMax(body, access)
@@ -225,7 +225,7 @@ function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
     507: addsRecords && 'The disk is full: what is left is kept for signing, the audit log and deletion',
     ...errors,
   }
-  const failures: Record<string, Answer> = {}
+  const failures: Record<string, OpenApiResponse> = {}
   for (const [status, description] of Object.entries(meanings)) {
     if (!description) continue
     const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }

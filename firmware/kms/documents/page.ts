@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import { curlExample } from './curl.ts'
 import type { JsonSchema } from './json-schema.ts'
-import type { Content, OpenApi, Operation } from './openapi.ts'
+import type { Content, OpenApi, OpenApiOperation } from './openapi.ts'
 
 type Html = ReturnType<typeof raw>
 
@@ -62,7 +62,7 @@ ${content}
 interface Found {
   path: string
   method: string
-  operation: Operation
+  operation: OpenApiOperation
 }
 
 function operationOf({ path, method, operation }: Found, model: OpenApi): Html {

@@ -1,7 +1,7 @@
 /** The RAML document of an API, made from its OpenAPI document. RAML 1.0. */
 
 import type { JsonSchema } from './json-schema.ts'
-import type { Answer, Content, OpenApi, Operation } from './openapi.ts'
+import type { Content, OpenApi, OpenApiOperation, OpenApiResponse } from './openapi.ts'
 
 type Raml = Record<string, unknown>
 
@@ -39,7 +39,7 @@ export function ramlDocument({ info, servers, components, paths }: OpenApi): Ram
   }
 }
 
-function methodOf(operation: Operation, types: Record<string, Raml>): Raml {
+function methodOf(operation: OpenApiOperation, types: Record<string, Raml>): Raml {
   const queryParameters = parametersOf(operation, 'query', types)
   const { security, requestBody, responses } = operation
   return {
@@ -61,14 +61,18 @@ function methodOf(operation: Operation, types: Record<string, Raml>): Raml {
   }
 }
 
-function parametersOf(operation: Operation | undefined, place: 'path' | 'query', types: Record<string, Raml>): Raml {
+function parametersOf(
+  operation: OpenApiOperation | undefined,
+  place: 'path' | 'query',
+  types: Record<string, Raml>,
+): Raml {
   const parameters = (operation?.parameters ?? []).filter((parameter) => parameter.in === place)
   return Object.fromEntries(
     parameters.map(({ name, required, schema }) => [name, { ...typeOf(schema, name, types), required }]),
   )
 }
 
-function answerOf({ description, headers, content }: Answer, name: string, types: Record<string, Raml>): Raml {
+function answerOf({ description, headers, content }: OpenApiResponse, name: string, types: Record<string, Raml>): Raml {
   return {
     description,
     ...(headers !== undefined && {

@@ -20,5 +20,5 @@ export const COLLECTIONS = {
 export type Collection = keyof typeof COLLECTIONS
 export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[]
 
-export type Change = AnyChange<Collection>
+export type RecordChange = AnyChange<Collection>
 export type Records = RecordStore<Collection>

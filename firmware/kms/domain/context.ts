@@ -1,7 +1,7 @@
 /** What every part of the domain works with while the appliance is Operational. */
 
 import type { Clock } from '../../base/clock.ts'
-import { CofferError, unavailable } from '../../base/error.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
@@ -46,7 +46,7 @@ export function createContext(records: Records, deps: DomainDeps, isOpen: () => 
     monotonicMs: deps.monotonicMs ?? (() => performance.now()),
     member: deps.member ?? '',
     assertOpen: () => {
-      if (!isOpen()) throw unavailable()
+      if (!isOpen()) throw wrongState()
     },
     versionText: (version) => `${records.generation} ${version}`,
   }

@@ -1,7 +1,7 @@
 /** Credentials: who a user name and a passphrase belong to. Contract section 7.2. */
 
 import { CofferError } from '../../base/error.ts'
-import { ANYBODY, createFairQueue, type Place } from '../../base/fair-queue.ts'
+import { ANYBODY, createFairQueue, type QueuePriority } from '../../base/fair-queue.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Context } from './context.ts'
 import { matchesPassphrase, type PassphraseDigest, renewDigest } from './passphrase.ts'
@@ -35,7 +35,7 @@ export class Credentials {
    * At once when they are remembered. Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a
    * lock came between. The passphrase has been read when this returns.
    */
-  verify(userId: string, passphrase: Uint8Array, place: Place = ANYBODY): Caller | Promise<Caller | null> {
+  verify(userId: string, passphrase: Uint8Array, place: QueuePriority = ANYBODY): Caller | Promise<Caller | null> {
     const user = this.#users.find(userId)
     const { salt } = user?.passphrase ?? this.#nobody
     const mac = this.#remembered.mac(userId, salt, passphrase)
@@ -59,7 +59,7 @@ export class Credentials {
     user: User | undefined,
     mac: string,
     passphrase: Uint8Array,
-    place: Place,
+    place: QueuePriority,
   ): Promise<Caller | null> {
     const expected = user?.passphrase ?? this.#nobody
     const isRight = await this.#derive(userId, mac, expected, passphrase, place)
@@ -80,7 +80,7 @@ export class Credentials {
     mac: string,
     expected: PassphraseDigest,
     passphrase: Uint8Array,
-    place: Place,
+    place: QueuePriority,
   ): Promise<boolean> {
     const key = `${mac} ${place.rank} ${place.prefix}`
     const shared = this.#underWay.get(key)

@@ -1,7 +1,7 @@
 /** What becomes different of a key that is there: its label, its tags, its certificate. Contract sections 4.4, 4.6 and 6.6. */
 
 import { CofferError } from '../../base/error.ts'
-import type { Change } from './collections.ts'
+import type { RecordChange } from './collections.ts'
 import { keyName } from './identifiers.ts'
 import { KeyDirectory } from './key-directory.ts'
 import type { KeyEntry } from './key-index.ts'
@@ -68,7 +68,7 @@ export class KeyAttributes extends KeyDirectory {
       const stored = this.read('keys', entry)
       const name = keyName(namespace, id)
       const value = encodeKey({ ...decodeKey(stored), ...change }, decodePublic(stored))
-      const changes: Change[] = [{ collection: 'keys', name, value }]
+      const changes: RecordChange[] = [{ collection: 'keys', name, value }]
       if (certificate !== undefined) changes.push({ collection: 'certificates', name, value: certificate })
       return { changes, result: true }
     })

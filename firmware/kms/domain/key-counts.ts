@@ -5,9 +5,9 @@
  */
 
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../../base/admission.ts'
+import { runDetached } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
-import type { Change } from './collections.ts'
+import type { RecordChange } from './collections.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import type { KeyEntry } from './key-index.ts'
@@ -77,7 +77,7 @@ export class KeyCounts {
     this.#outdated.add(bucket)
     if (this.#isRecounting) return
     this.#isRecounting = true
-    void actAlone(() => this.#recount())
+    void runDetached(() => this.#recount())
   }
 
   /** In small pieces: what others have counted is shown within a second or two. */
@@ -181,7 +181,7 @@ export class KeyCounts {
   }
 
   /** What is to be changed beside when keys are removed: their counts must not come back with another key of the same id. */
-  removal(entries: readonly Readonly<KeyEntry>[]): Change[] {
+  removal(entries: readonly Readonly<KeyEntry>[]): RecordChange[] {
     const counted = entries.filter((entry) => entry.operations > this.unstored(entry))
     return [...Map.groupBy(counted, bucketOf)].flatMap(([bucket, entries]) => {
       const slots = entries.map(({ slot }) => slot)
@@ -189,7 +189,7 @@ export class KeyCounts {
     })
   }
 
-  #without(name: string, slots: readonly bigint[]): Change[] {
+  #without(name: string, slots: readonly bigint[]): RecordChange[] {
     const value = this.#value(name)
     if (value === null) return []
     const { bucket, member, counts } = decodeBucket(value)

@@ -13,7 +13,7 @@ export type KeyMaterial =
   | { data: Uint8Array; expanded?: Uint8Array | undefined }
 
 /** What a key is: its type, and how that was spelled. */
-export interface Kind {
+export interface KeySpec {
   type: KeyType
   typeName: KeyTypeName
 }
@@ -24,7 +24,7 @@ export function assertFit(mechanisms: readonly MechanismName[], type: KeyType): 
     if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
 }
 
-export const kindOf = (typeName: KeyTypeName, material: KeyMaterial): Kind => ({
+export const kindOf = (typeName: KeyTypeName, material: KeyMaterial): KeySpec => ({
   type: resolveImport(typeName, 'data' in material ? material.data.length : 0),
   typeName,
 })

@@ -4,7 +4,7 @@ import { type Clock, formatTime } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
 import { wipeAndFree } from '../../base/secret.ts'
 import { type MechanismName, type Permissions, permits } from '../../crypto/algorithms.ts'
-import { createCsr, type Subject } from '../../crypto/encoding/csr.ts'
+import { type CsrSubject, createCsr } from '../../crypto/encoding/csr.ts'
 import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
 import type { DecryptMode, EncryptMode, SignMode } from '../../crypto/types.ts'
 import type { Context } from './context.ts'
@@ -98,7 +98,7 @@ export class KeyUse {
   }
 
   /** Allowed whatever the key's mechanisms and tags, and not counted. Throws `invalid` for Generic keys. */
-  async csrPem({ caller, address }: Actor, id: string, subject: Subject): Promise<string> {
+  async csrPem({ caller, address }: Actor, id: string, subject: CsrSubject): Promise<string> {
     const key = this.#keys.get(caller.namespace, id)
     const sign = (mode: SignMode, data: Uint8Array) => this.#context.pool.sign(this.#keys.handle(key), mode, data)
     const csr = await createCsr(key.type, this.#keys.publicKey(caller.namespace, id), subject, sign)

@@ -6,13 +6,13 @@ import { wipe } from '../../base/secret.ts'
 import { type KeyTypeName, type MechanismName, resolveGenerate, sortMechanisms } from '../../crypto/algorithms.ts'
 import { type ClaimedPublic, parsePrivateKeyPem } from '../../crypto/encoding/import-pem.ts'
 import type { KeyPair } from '../../crypto/types.ts'
-import type { Change } from './collections.ts'
+import type { RecordChange } from './collections.ts'
 import type { Context } from './context.ts'
 import { generatedId, keyName, type Namespace } from './identifiers.ts'
 import { KeyAttributes } from './key-attributes.ts'
 import { bucketOf, KeyCounts } from './key-counts.ts'
 import type { KeyEntry, NamespaceKeys } from './key-index.ts'
-import { assertFit, importPair, type KeyMaterial, type Kind, kindOf } from './key-making.ts'
+import { assertFit, importPair, type KeyMaterial, type KeySpec, kindOf } from './key-making.ts'
 import { decodePublic, encodeKey, OPERATIONS_MAX } from './key-record.ts'
 import type { NamespaceQuotas } from './namespace-quotas.ts'
 import type { Namespaces } from './namespaces.ts'
@@ -89,7 +89,7 @@ export class Keys extends KeyAttributes {
     caller: Caller,
     wanted: string | undefined,
     { mechanisms, tags, label }: NewKey,
-    { type, typeName }: Kind,
+    { type, typeName }: KeySpec,
     make: () => Promise<KeyPair>,
   ): Promise<string> {
     assertFit(mechanisms, type)
@@ -109,7 +109,7 @@ export class Keys extends KeyAttributes {
         const about = { mechanisms: sortMechanisms(mechanisms), tags, label, operations: 0, certificate: null }
         const value = encodeKey({ namespace, id, type, typeName, ...about }, pair.public)
         const name = keyName(namespace, id)
-        const changes: Change[] = [
+        const changes: RecordChange[] = [
           { collection: 'keys', name, value },
           { collection: 'privateKeys', name, value: pair.private },
         ]
@@ -140,12 +140,12 @@ export class Keys extends KeyAttributes {
   }
 
   /** What removes these keys and all that is theirs. */
-  removalOf(entries: readonly Readonly<KeyEntry>[]): Change[] {
+  removalOf(entries: readonly Readonly<KeyEntry>[]): RecordChange[] {
     return [...entries.flatMap(removal), ...this.#counts.removal(entries)]
   }
 
   /** What removes every key of a namespace; null when these are too many for one change. */
-  removalOfAll(namespace: Namespace): Change[] | null {
+  removalOfAll(namespace: Namespace): RecordChange[] | null {
     const { entries } = this.index.of(namespace)
     if (entries.size > REMOVED_WHOLE_MAX) return null
     const removal = this.removalOf([...entries.values()])
@@ -187,13 +187,13 @@ export class Keys extends KeyAttributes {
         secrets.push(privateKey)
         // What was stored of its count under the old id goes with it; what was not is stored under the new one.
         const moved = { ...entry, id: newId, operations: entry.operations - this.#counts.unstored(entry) }
-        const added: Change[] = [
+        const added: RecordChange[] = [
           { collection: 'keys', name: to, value: encodeKey(moved, decodePublic(this.read('keys', entry)), id) },
           { collection: 'privateKeys', name: to, value: privateKey },
         ]
         if (entry.certificate !== null)
           added.push({ collection: 'certificates', name: to, value: this.read('certificates', entry) })
-        const removed = added.map(({ collection }): Change => ({ collection, name: from, value: null }))
+        const removed = added.map(({ collection }): RecordChange => ({ collection, name: from, value: null }))
         return { changes: [...removed, ...added, ...this.#counts.removal([entry])], result: undefined }
       })
     } finally {
@@ -217,7 +217,7 @@ export class Keys extends KeyAttributes {
   }
 }
 
-function removal({ namespace, id, certificate }: Readonly<KeyEntry>): Change[] {
+function removal({ namespace, id, certificate }: Readonly<KeyEntry>): RecordChange[] {
   const name = keyName(namespace, id)
   const collections = ['keys', 'privateKeys', ...(certificate === null ? [] : ['certificates' as const])] as const
   return collections.map((collection) => ({ collection, name, value: null }))

@@ -1,7 +1,7 @@
 /** How many keys and users a namespace may have, as administrators outside any namespace set it. Contract sections 3.3 and 7.3. */
 
 import { CofferError } from '../../base/error.ts'
-import type { Change } from './collections.ts'
+import type { RecordChange } from './collections.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import type { Namespaces } from './namespaces.ts'
@@ -56,7 +56,7 @@ export class NamespaceQuotas {
 }
 
 /** Part of the namespace's removal: one that is made anew has the default. */
-export function quotaRemoval({ records }: Context, id: Namespace): Change[] {
+export function quotaRemoval({ records }: Context, id: Namespace): RecordChange[] {
   const isSet =
     records.isDamaged('configuration', recordName(id)) || records.get('configuration', recordName(id)) !== null
   return isSet ? [{ collection: 'configuration', name: recordName(id), value: null }] : []

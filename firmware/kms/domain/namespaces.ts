@@ -1,11 +1,11 @@
 /** Namespaces: created empty, deleted with all their keys; their users remain. Contract sections 3.3 and 7.3. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../../base/admission.ts'
+import { runDetached } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
-import { createStepSize, threadMs } from '../../base/step-size.ts'
+import { createBatchSize, threadMs } from '../../base/step-size.ts'
 import type { StoredRecord } from '../../store/store.ts'
-import type { Change } from './collections.ts'
+import type { RecordChange } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import type { KeyEntry } from './key-index.ts'
@@ -95,7 +95,10 @@ export class Namespaces {
       this.assertExists(id)
       const removal = keys.removalOfAll(id)
       const value = removal === null ? encodeNamespace(id, 'doomed') : null
-      const changes: Change[] = [{ collection: 'namespaces', name: id, value }, ...quotaRemoval(this.#context, id)]
+      const changes: RecordChange[] = [
+        { collection: 'namespaces', name: id, value },
+        ...quotaRemoval(this.#context, id),
+      ]
       return { changes: [...(removal ?? []), ...changes], result: value === null }
     })
     this.#context.log.info('namespaces', `removed ${id} by ${caller.userId}`)
@@ -110,7 +113,7 @@ export class Namespaces {
       const takeOver = (): void => {
         if (this.#states.get(id) === 'doomed') this.#removeRest(id, keys)
       }
-      actAlone(() => void setTimeout(takeOver, ABANDONED_MS).unref())
+      runDetached(() => void setTimeout(takeOver, ABANDONED_MS).unref())
     })
   }
 
@@ -118,13 +121,13 @@ export class Namespaces {
   #removeRest(id: Namespace, keys: Keys): void {
     if (this.#removing.has(id)) return
     this.#removing.add(id)
-    actAlone(() => void this.#removePieces(id, keys).finally(() => this.#removing.delete(id)))
+    runDetached(() => void this.#removePieces(id, keys).finally(() => this.#removing.delete(id)))
   }
 
   async #removePieces(id: Namespace, keys: Keys): Promise<void> {
     const { records, log } = this.#context
     let left = await keys.leftOfDoomed(id)
-    const size = createStepSize(REMOVED)
+    const size = createBatchSize(REMOVED)
     for (let piece = take(left, size.value); ; ) {
       try {
         const isLast = piece.length === 0
@@ -153,7 +156,7 @@ export class Namespaces {
   }
 
   /** Without a piece the namespace itself. Another node may have come first, and somebody may have made it anew. */
-  #removalOf(id: Namespace, piece: readonly KeyEntry[], keys: Keys): readonly Change[] {
+  #removalOf(id: Namespace, piece: readonly KeyEntry[], keys: Keys): readonly RecordChange[] {
     if (this.#states.get(id) !== 'doomed') return []
     if (piece.length === 0 && keys.hasLeftOfDoomed(id)) return []
     if (piece.length === 0) return [{ collection: 'namespaces', name: id, value: null }]

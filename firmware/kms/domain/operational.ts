@@ -1,9 +1,9 @@
 /** The appliance while it is Operational: users, namespaces and keys over one opened store. */
 
-import type { Place } from '../../base/fair-queue.ts'
+import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
-import type { Change, Records } from './collections.ts'
+import type { RecordChange, Records } from './collections.ts'
 import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
 import { KeyUse } from './key-use.ts'
@@ -27,7 +27,7 @@ export interface Operational {
    * Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. The passphrase has
    * been read when this returns.
    */
-  authenticate(userId: string, passphrase: Uint8Array, place?: Place): Caller | Promise<Caller | null>
+  authenticate(userId: string, passphrase: Uint8Array, place?: QueuePriority): Caller | Promise<Caller | null>
   /** Null unless the credentials are remembered. */
   recall(userId: string, passphrase: Uint8Array): Caller | null
   /** Stores the counts of operations: all of it begins in this turn, or, `slowly`, one record after the other. */
@@ -69,7 +69,7 @@ const FIRST_ADMINISTRATOR = 'admin' // id and real name; contract section 5 row 
 export async function firstAdministrator(
   adminPassphrase: Uint8Array,
   deps: { pool: CryptoPool; random: Random; passphraseCost?: ScryptCost },
-): Promise<Change[]> {
+): Promise<RecordChange[]> {
   const passphrase = await digestPassphrase(
     adminPassphrase,
     deps.passphraseCost ?? PASSPHRASE_COST,

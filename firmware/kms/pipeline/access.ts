@@ -1,30 +1,30 @@
 /** Who may do what, asked when a request comes and again when it acts: contract section 1.7, checks 2, 6 and 7. */
 
-import type { AttemptLimiter } from '../../base/attempts.ts'
-import { CofferError, unavailable } from '../../base/error.ts'
-import type { Place } from '../../base/fair-queue.ts'
+import type { LoginLimiter } from '../../base/attempts.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
+import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Log } from '../../base/log.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Attempt as Audited } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
-import type { Confirmation, Nodes } from './confirmation.ts'
-import type { Access, Declaration, Request } from './endpoint.ts'
+import type { ClusterView, ReadBarrier } from './confirmation.ts'
+import type { Declaration, EndpointAccess, Request } from './endpoint.ts'
 
 export interface AccessOptions {
   /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
-  era: () => unknown
+  epoch: () => unknown
   /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped when this has returned. */
-  authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
+  authenticate: (userId: string, passphrase: Uint8Array, place: QueuePriority) => Caller | null | Promise<Caller | null>
   /** The same where it is remembered from a time before, else null. */
   recall?: (userId: string, passphrase: Uint8Array) => Caller | null
   /** False once the caller was deleted or has another passphrase than he came with. */
   isCurrent?: (caller: Caller) => boolean
   /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
-  admit?: (caller: Caller) => boolean
+  namespaceExists?: (caller: Caller) => boolean
   /** What other nodes have changed; null while there are none. */
-  nodes?: () => Nodes | null
-  limiter: AttemptLimiter
+  nodes?: () => ClusterView | null
+  limiter: LoginLimiter
   log: Log
 }
 
@@ -34,20 +34,20 @@ interface AccessChecks<S> {
   /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */
   assertAdmitted(
     declaration: Declaration<S>,
-    access: Access | 'public',
+    access: EndpointAccess | 'public',
     request: Request<S, unknown, unknown, unknown>,
     era: unknown,
   ): void
 }
 
-export function createAccess<S>(options: AccessOptions, confirm: Confirmation): AccessChecks<S> {
+export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): AccessChecks<S> {
   async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
     const { address } = exchange
     const credentials = readBasic(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
     const { userId, withPassphrase } = credentials
     attempt.claimedUserId = userId
-    const verify = (place: Place) =>
+    const verify = (place: QueuePriority) =>
       confirm.null(() => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place)))
     const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
     const caller = await options.limiter.attempt(address, userId, verify, recall)
@@ -62,11 +62,11 @@ export function createAccess<S>(options: AccessOptions, confirm: Confirmation): 
 
   function assertAdmitted(
     declaration: Declaration<S>,
-    access: Access | 'public',
+    access: EndpointAccess | 'public',
     request: Request<S, unknown, unknown, unknown>,
     era: unknown,
   ): void {
-    if (options.era() !== era) throw unavailable()
+    if (options.epoch() !== era) throw wrongState()
     if (access === 'public') return
     const { caller } = request
     if (options.isCurrent?.(caller) === false)
@@ -75,15 +75,15 @@ export function createAccess<S>(options: AccessOptions, confirm: Confirmation): 
     declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
   }
 
-  function authorize(access: Access, caller: Caller): void {
+  function authorize(access: EndpointAccess, caller: Caller): void {
     const isMeant = access.roles.includes(caller.role) && (access.scope === 'any' || caller.namespace === '')
     if (!isMeant) throw new CofferError('forbidden', whoMay(access))
-    if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
+    if (options.namespaceExists?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
   return { authenticate, assertAdmitted }
 }
 
 /** So that whoever is refused knows whom to ask. */
-const whoMay = ({ roles, scope }: Access): string =>
+const whoMay = ({ roles, scope }: EndpointAccess): string =>
   `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`

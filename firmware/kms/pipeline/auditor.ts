@@ -14,7 +14,7 @@ export interface Attempt<S> {
   claimedUserId?: string
   caller?: Caller
   /** Checks 6 and 7 were passed. */
-  isAdmitted: boolean
+  isAuthorized: boolean
   /** Somebody else has written the line, or failed to. */
   isRecorded?: boolean
   /** With the body, present from check 15 on. */
@@ -42,7 +42,7 @@ export const isRefused = (status: number): boolean => REFUSED.has(status)
 /** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
 export function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> | undefined {
   if (attempt.isRecorded || !isDeclared(attempt)) return undefined
-  const { declaration, isAdmitted } = attempt
+  const { declaration, isAuthorized: isAdmitted } = attempt
   const isRecorded = isRefused(status) || (isAdmitted && auditKind(declaration) !== 'none')
   return isRecorded ? auditor.record(attempt, status) : undefined
 }

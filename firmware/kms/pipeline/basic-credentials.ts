@@ -3,7 +3,7 @@
 import { readBase64Into } from '../../base/base64.ts'
 import { USER_ID_PATTERN } from '../domain/identifiers.ts'
 
-export interface Credentials {
+export interface BasicCredentials {
   userId: string
   /** Gives `use` the passphrase, which is wiped when it returns. Decodes it anew, for attempts may wait for each other. */
   withPassphrase<T>(use: (passphrase: Uint8Array) => T): T
@@ -15,7 +15,7 @@ const scratch = new Uint8Array(16_384) // more than headers hold; new memory wit
 const characters = Buffer.from(scratch.buffer)
 
 /** Null when the header is no Basic credentials of a well-formed user id. */
-export function readBasic(header: string | undefined): Credentials | null {
+export function readBasic(header: string | undefined): BasicCredentials | null {
   const text = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')?.[1]
   if (text === undefined) return null
   const userId = withDecoded(text, (bytes) => {

@@ -5,7 +5,7 @@
 
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 
-export interface Nodes {
+export interface ClusterView {
   /** Of the change that came last. */
   readonly n: number
   /** Ends when all has come that was changed before; at once where nobody can tell. */
@@ -15,7 +15,7 @@ export interface Nodes {
 /** What more records could turn into another answer. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden', 'notFound', 'unavailable'])
 
-export interface Confirmation {
+export interface ReadBarrier {
   /** Asks; and once more where that throws a refusal and changes have come since. */
   refusal<T>(ask: () => T): T | Promise<T>
   /** The same where null is one. */
@@ -23,7 +23,7 @@ export interface Confirmation {
 }
 
 /** `nodes`: null while there are none; then nothing is asked twice. */
-export function createConfirmation(nodes: () => Nodes | null): Confirmation {
+export function createReadBarrier(nodes: () => ClusterView | null): ReadBarrier {
   return {
     refusal(ask) {
       const node = nodes()
@@ -51,7 +51,7 @@ export function createConfirmation(nodes: () => Nodes | null): Confirmation {
 }
 
 async function confirmed<T>(
-  node: Nodes,
+  node: ClusterView,
   n: number,
   first: T | Promise<T | null> | null,
   ask: () => T | null | Promise<T | null>,

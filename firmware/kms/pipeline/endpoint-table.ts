@@ -1,7 +1,7 @@
 /** Which endpoints a path means: those of the declarations, by method, as far as they are offered now. */
 
 import { CofferError } from '../../base/error.ts'
-import type { State } from '../../base/states.ts'
+import type { ApplianceState } from '../../base/states.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { BASE_PATH, type Declaration } from './endpoint.ts'
 
@@ -49,7 +49,7 @@ function add<S>(resource: Resource<S>, declaration: Declaration<S>): void {
 export function isAvailable<S>(
   matches: readonly Match<Resource<S>>[],
   endpoint: Declaration<S> | undefined,
-  state: State,
+  state: ApplianceState,
 ): boolean {
   if (endpoint !== undefined) return endpoint.states.includes(state)
   return matches.some((match) => match.value.values().some((other) => other.states.includes(state)))

@@ -1,12 +1,12 @@
 /** An endpoint as a declaration: what the pipeline enforces, the API documents describe, and a short handler. */
 
 import type { z } from 'zod'
-import type { State } from '../../base/states.ts'
+import type { ApplianceState } from '../../base/states.ts'
 import { BODY_BYTES_MAX } from '../../http/request/body.ts'
 import type { Upload } from '../../http/request/body-stream.ts'
 import type { Part } from '../../http/request/multipart.ts'
 import type { Caller, Role } from '../domain/roles.ts'
-import type { Credentials } from './basic-credentials.ts'
+import type { BasicCredentials } from './basic-credentials.ts'
 
 /** Of every path of the API. */
 export const BASE_PATH = '/api/v1'
@@ -14,11 +14,11 @@ export const BASE_PATH = '/api/v1'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** Who may call. `publicIn` lists the states in which no credentials are asked for; contract section 3. */
-export interface Access {
+export interface EndpointAccess {
   roles: readonly Role[]
   /** `root`: callers outside any namespace only. `any`: both. */
   scope: 'root' | 'any'
-  publicIn?: readonly State[]
+  publicIn?: readonly ApplianceState[]
 }
 
 /** How a request body is read: 1 MiB at most where nothing else is said (contract 1.5). */
@@ -44,13 +44,13 @@ export type Body<T> =
   | {
       kind: 'stream'
       types: readonly string[]
-      form?: Form
+      form?: MultipartForm
       bytesExpectedMax: number
       open: (chunks: Upload, contentType: string) => T
     }
 
 /** Parts of multipart/form-data by name: bytes, or JSON as in this example. */
-export type Form = Readonly<Record<string, 'binary' | { example: object }>>
+export type MultipartForm = Readonly<Record<string, 'binary' | { example: object }>>
 
 /** A JSON object with one long member of base64, which is never held as text, and other short ones: see `longJson`. */
 export interface LongJsonBody<T> {
@@ -77,7 +77,7 @@ export interface Request<S, P, Q, B> {
    */
   signal: () => AbortSignal
   /** As they were sent, where the declaration names an account of its own. */
-  credentials: Credentials | null
+  credentials: BasicCredentials | null
   /** Called when what the handler calls writes the line of the audit log itself: the pipeline then writes none. */
   isRecorded: () => void
   params: P
@@ -103,8 +103,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   path: string
   /** One line for the API documents. */
   summary: string
-  states: readonly State[]
-  access: Access | 'public'
+  states: readonly ApplianceState[]
+  access: EndpointAccess | 'public'
   /** Public but for this account, which is no user's: others are refused (step 6), its passphrase the handler checks. */
   account?: string
   /**
@@ -185,7 +185,7 @@ export function longJson<Shape extends z.ZodRawShape, Long extends keyof Shape &
 const ANONYMOUS_BYTES_MAX = 16 * 1024
 
 /** What the declaration allows; streamed bodies have no limit. */
-export function bodyBytesMax(body: Body<unknown> | undefined, access: Access | 'public'): number {
+export function bodyBytesMax(body: Body<unknown> | undefined, access: EndpointAccess | 'public'): number {
   if (body?.kind === 'stream') return Number.POSITIVE_INFINITY
   if (access === 'public') return ANONYMOUS_BYTES_MAX
   return body?.kind === 'longJson' ? body.bytesMax : BODY_BYTES_MAX

@@ -5,12 +5,12 @@
  */
 
 import { Hono } from 'hono'
-import { actAdmitted, type Check } from '../../base/admission.ts'
-import { CofferError, unavailable } from '../../base/error.ts'
+import { type AuthorizationCheck, runAuthorized } from '../../base/admission.ts'
+import { CofferError, wrongState } from '../../base/error.ts'
 import { passOn } from '../../base/iteration.ts'
 import { matchSchema } from '../../base/json.ts'
 import { wipeIn } from '../../base/secret.ts'
-import type { State } from '../../base/states.ts'
+import type { ApplianceState } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
 import { type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
 import { createBodyReader, tooLarge } from '../../http/request/body.ts'
@@ -21,10 +21,10 @@ import { type Connection, type Exchange, exchangeOf } from '../../http/server/ex
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
-import { type Credentials, readBasic } from './basic-credentials.ts'
+import { type BasicCredentials, readBasic } from './basic-credentials.ts'
 import { checkType, createBodies } from './bodies.ts'
-import { createConfirmation } from './confirmation.ts'
-import { type Access, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
+import { createReadBarrier } from './confirmation.ts'
+import { bodyBytesMax, type Declaration, type EndpointAccess, type Request, type Result } from './endpoint.ts'
 import { allowed, createEndpointTable, isAvailable } from './endpoint-table.ts'
 import { meetResource } from './preconditions.ts'
 import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
@@ -38,9 +38,9 @@ export interface ApiOptions<S> extends AccessOptions {
   /** With full paths: what stands outside the base path, or describes the API. */
   others?: readonly Declaration<S>[]
   services: S
-  state: () => State
+  state: () => ApplianceState
   /** Calls `listener` when an era ends, so that no body has to be waited for that came in it. */
-  onEra?: (listener: () => void) => void
+  onEpochEnd?: (listener: () => void) => void
   /** Records every administrative change, use of a key, and refused caller. */
   audit?: Auditor<S>
   /** Throws `full` while this caller may add nothing to the records. */
@@ -55,15 +55,15 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodyLimits = { ...BODY_LIMITS, ...options.bodyLimits }
   const bodyReader = createBodyReader(bodyLimits)
   const bodies = createBodies(bodyReader)
-  options.onEra?.(bodyReader.recheck)
-  const confirm = createConfirmation(options.nodes ?? (() => null))
+  options.onEpochEnd?.(bodyReader.recheck)
+  const confirm = createReadBarrier(options.nodes ?? (() => null))
   const { authenticate, assertAdmitted } = createAccess<S>(options, confirm)
   const match = createEndpointTable(options)
 
   const app: Api = new Hono()
   app.all('*', async (context) => {
     const exchange = exchangeOf(context)
-    const attempt: Audited<S> = { address: exchange.address, isAdmitted: false }
+    const attempt: Audited<S> = { address: exchange.address, isAuthorized: false }
     const reply = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
     if (options.audit === undefined) return toResponse(reply)
     try {
@@ -80,7 +80,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   return app
 
   async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
-    const expectAccount = (account: string): Credentials => {
+    const expectAccount = (account: string): BasicCredentials => {
       const given = readBasic(exchange.header('authorization'))
       if (given !== null) attempt.claimedUserId = given.userId
       if (given?.userId !== account) throw new CofferError('unauthenticated', `Only user ${account} may do this`)
@@ -92,7 +92,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const matches = match(path)
     if (matches.length === 0) throw new CofferError('notFound', 'No such path')
     const state = options.state()
-    const era = options.era()
+    const era = options.epoch()
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
     const {
       malformed,
@@ -101,7 +101,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     } = matches.find(({ value }) => value.has(method)) ?? matches[0]!
     const declaration = endpoints.get(method)
     if (declaration?.body?.kind === 'stream') exchange.expectBody(declaration.body.bytesExpectedMax)
-    if (!isAvailable(matches, declaration, state)) throw unavailable()
+    if (!isAvailable(matches, declaration, state)) throw wrongState()
     if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
     if (exchange.target.length > TARGET_MAX)
       throw new RequestError(414, `The request target is longer than ${TARGET_MAX} characters`)
@@ -136,7 +136,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const bytesMax = bodyBytesMax(declaration.body, access)
     const meet = () => {
       check()
-      attempt.isAdmitted = true
+      attempt.isAuthorized = true
 
       // 8 to 10
       const type = mediaType(exchange.header('content-type'))
@@ -176,7 +176,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         if ('status' in late) return late
       }
       attempt.request = request
-      const result = await actAdmitted(check, () => declaration.handle(request))
+      const result = await runAuthorized(check, () => declaration.handle(request))
       attempt.result = result
       if (givesOut(declaration, result)) check() // nothing is told or signed for whoever may not ask for it any more
       const headers = responseHeaders(declaration, early.etag)
@@ -195,7 +195,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT'
 /** Public endpoints get this; no handler of theirs may ask who calls. */
 const NO_CALLER = undefined as unknown as Caller
 
-const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
+const accessIn = <S>({ access }: Declaration<S>, state: ApplianceState): EndpointAccess | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access
 
 /** The JSON that answers a change only says that it was made: whoever then heard of a refusal would take it for undone. */
@@ -203,7 +203,7 @@ const givesOut = <S>(declaration: Declaration<S>, result: Result): boolean =>
   result.status === 200 && ('bytes' in result || ('json' in result && auditKind(declaration) !== 'change'))
 
 /** An answer that is sent as it is made ends with the request's admission. */
-function whileAdmitted(result: Result, check: Check): Result {
+function whileAdmitted(result: Result, check: AuthorizationCheck): Result {
   if (!('stream' in result)) return result
   const stream = passOn(result.stream, ({ done }) => {
     if (!done) check()

@@ -2,7 +2,7 @@
 
 import { CofferError } from '../../base/error.ts'
 import { emptyReply, type Reply } from '../../http/reply.ts'
-import { etagOf, judge, type Presence } from '../../http/request/conditions.ts'
+import { etagOf, judge, type ResourceState } from '../../http/request/conditions.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Declaration, Request } from './endpoint.ts'
 import { responseHeaders } from './replies.ts'
@@ -38,7 +38,7 @@ function conditions<S>(
   if (ifMatch === undefined && ifNoneMatch === undefined) return 'proceed'
   return judge({ ifMatch, ifNoneMatch }, presence(), method === 'GET')
 
-  function presence(): Presence {
+  function presence(): ResourceState {
     if (etag !== undefined) return { etag }
     if (declared !== undefined && version === null) return 'missing'
     // Only a PUT may make what is not there; anything else has found its resource by now.

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite, { type Database, type Statement } from 'better-sqlite3'
-import { assertAdmitted } from '../../base/admission.ts'
+import { assertAuthorized } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { onDisk } from '../failure.ts'
 import { drawGeneration } from '../generation.ts'
@@ -135,7 +135,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     writes++
   }
   const transaction = (changes: () => void): void => {
-    assertAdmitted()
+    assertAuthorized()
     commit(changes)
     checkpointLater()
   }
@@ -176,7 +176,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   checkpoint()
   const store: StoreFile = {
     transaction(changes) {
-      assertAdmitted() // rather than let him wait for a restore
+      assertAuthorized() // rather than let him wait for a restore
       expectUnclaimed()
       transaction(changes)
     },
@@ -186,7 +186,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
       record(changes, false)
       checkpointLater()
     },
-    claim() {
+    lockStore() {
       expectUnclaimed()
       claimed = true
       const rows = rowsOf(database)

@@ -11,7 +11,7 @@ import {
   parseSignatureLists,
   readSecureBoot,
   refuseUnsigned,
-  type SecureBoot,
+  type SecureBootState,
 } from '../../../boot/device/esp/secure-boot.ts'
 import { SlotError } from '../../../boot/versions/slot-error.ts'
 import { kernelImage, makeSigner, onStub, rootImage, SECTIONS, signatureLists } from './kernel-images.ts'
@@ -25,7 +25,7 @@ function bench(t: TestContext) {
     writeFileSync(path, bytes)
     return openPortableExecutable(path)
   }
-  const check = (bytes: Uint8Array, secureBoot: SecureBoot) => {
+  const check = (bytes: Uint8Array, secureBoot: SecureBootState) => {
     const program = open(bytes)
     try {
       refuseUnsigned(program, secureBoot)
@@ -41,7 +41,7 @@ function bench(t: TestContext) {
 }
 
 const none = { certificates: [], hashes: new Set<string>() }
-const allowing = (...certificates: Buffer[]): SecureBoot => ({
+const allowing = (...certificates: Buffer[]): SecureBootState => ({
   allowed: parseSignatureLists(signatureLists(certificates.map((certificate) => ({ certificate })))),
   forbidden: none,
 })

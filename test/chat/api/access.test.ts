@@ -98,7 +98,7 @@ const { rig, author } = await chatSuite({ author: 'member' })
 
 function changeOrganization(changes: Partial<Organization>): void {
   const { realm } = rig.chat
-  realm.change((turn) => turn.put('organization', { ...realm.state.organization.get(2)!, ...changes }))
+  realm.transaction((turn) => turn.put('organization', { ...realm.state.organization.get(2)!, ...changes }))
 }
 
 async function placeFor(caller: Client, kind: Kind, beside: Beside, name: string): Promise<Place> {
@@ -207,7 +207,7 @@ test('7.1: of a channel with protected history a subscriber has what came after 
   const place = await placeFor(late, 'protected', 'nothing', 'guarded')
   const { realm } = rig.chat
   const channel = realm.state.channel.get(place.channelId)!
-  realm.change((turn) => subscribe(realm, turn, [{ user: late.user, channel }]))
+  realm.transaction((turn) => subscribe(realm, turn, [{ user: late.user, channel }]))
   assert.equal(await isGranted(CONTENT, late, place), false)
   const to = { type: 'channel', to: place.channelId, topic: 'matter', content: 'more' }
   const { id } = await author.post('/messages', to)

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { CofferError } from '../../../firmware/base/error.ts'
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
-import type { Act } from '../../../firmware/chat/link/act.ts'
+import type { ChatAuditEvent } from '../../../firmware/chat/link/act.ts'
 import type { ChatOptions } from '../../../firmware/chat/process/chat.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { NO_LIMITS, OWNER_PASSWORD, openTestChat } from '../support/chat.ts'
 
 async function told(t: TestContext, options: Partial<ChatOptions> = {}) {
-  const acts: Act[] = []
+  const acts: ChatAuditEvent[] = []
   const rig = await openTestChat({ record: (act) => void acts.push(act), ...options })
   t.after(() => rig.close())
   return {

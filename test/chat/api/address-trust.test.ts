@@ -52,7 +52,7 @@ describe('an address like a placeholder', () => {
   it('that was taken before does not get what is for the hidden account', async () => {
     const { realm } = rig.chat
     const stolen = placeholderOf(hamlet)
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       const user = realm.state.user.get(mallory.user.id)!
       turn.put('user', { ...user, email: stolen, deliveryEmail: stolen })
     })
@@ -81,7 +81,7 @@ describe('the first sign-in by token', () => {
     const bot = rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
     const digest = await iago.post('/users', { email: 'x@example.com', password: PASSWORD, full_name: 'Xavier' })
     const { realm } = rig.chat
-    realm.change((turn) =>
+    realm.transaction((turn) =>
       turn.put('password', { ...realm.state.password.get(digest.user_id)!, userId: mallory.user.id }),
     )
     assert.ok(await passwordWorks(key))

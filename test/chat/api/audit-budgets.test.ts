@@ -2,21 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AuditEvent, Kind } from '../../../firmware/audit/chain.ts'
-import { createActsKept } from '../../../firmware/chat/host/acts.ts'
-import { readAct } from '../../../firmware/chat/link/act.ts'
+import type { AuditEvent, AuditLineKind } from '../../../firmware/audit/chain.ts'
+import { createChatAuditLog } from '../../../firmware/chat/host/acts.ts'
+import { readChatAuditEvent } from '../../../firmware/chat/link/act.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { type Client, NO_LIMITS } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 
-const lines: { event: AuditEvent; kind: Kind; budget: string | null }[] = []
-const record = async (event: AuditEvent, kind: Kind, budget: string | null = null) =>
+const lines: { event: AuditEvent; kind: AuditLineKind; budget: string | null }[] = []
+const record = async (event: AuditEvent, kind: AuditLineKind, budget: string | null = null) =>
   void lines.push({ event, kind, budget })
-const kept = createActsKept({ audit: () => ({ record }), time: () => '2026-11-28T12:00:00Z', monotonicMs: () => 0 })
+const kept = createChatAuditLog({ audit: () => ({ record }), time: () => '2026-11-28T12:00:00Z', monotonicMs: () => 0 })
 
 const { rig, iago, hamlet } = await chatSuite(
   { iago: 'administrator', hamlet: 'member' },
-  { record: (act) => kept.record(readAct(structuredClone(act))!) },
+  { record: (act) => kept.record(readChatAuditEvent(structuredClone(act))!) },
 )
 
 let made = 0

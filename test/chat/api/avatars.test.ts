@@ -91,11 +91,13 @@ describe('avatars', () => {
   it('E85: what the organisation does not allow is for administrators alone; bots have an owner for it', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
-    realm.change((turn) => turn.put('organization', { ...organization, settings: { avatar_changes_disabled: true } }))
+    realm.transaction((turn) =>
+      turn.put('organization', { ...organization, settings: { avatar_changes_disabled: true } }),
+    )
     assert.equal((await hamlet.upload('POST', '/users/me/avatar', picture(10))).body.code, 'BAD_REQUEST')
     await hamlet.refused('BAD_REQUEST', 'DELETE', '/users/me/avatar')
     assert.equal((await rig.owner.upload('POST', '/users/me/avatar', picture(10))).status, 200)
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
     const { user_id } = await hamlet.post('/bots', { full_name: 'Plain', short_name: 'plain' })
     const bot = rig.clientOf(realm.state.user.get(user_id)!)
     assert.equal((await bot.upload('POST', '/users/me/avatar', picture(10))).body.code, 'BAD_REQUEST')
@@ -136,7 +138,7 @@ describe('avatars', () => {
   it('Gravatar is named only where an administrator chose it, and to whom the address is known', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
-    realm.change((turn) => turn.put('organization', { ...organization, settings: { default_avatar_source: 'G' } }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, settings: { default_avatar_source: 'G' } }))
     const user = rig.account('yorick')
     const url = async (client_gravatar: boolean) =>
       (await hamlet.get(`/users/${user.user.id}`, { client_gravatar })).user.avatar_url
@@ -145,7 +147,7 @@ describe('avatars', () => {
     await user.patch('/settings', { email_address_visibility: 4 })
     const hidden = createHash('md5').update(`user${user.user.id}@coffer.invalid`).digest('hex')
     assert.ok((await url(true)).startsWith(`https://secure.gravatar.com/avatar/${hidden}?`))
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
   })
 })
 

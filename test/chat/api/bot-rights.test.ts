@@ -78,7 +78,7 @@ describe('the role of a bot', () => {
   it('of one stored above its owner, or active without an active owner, is corrected at the next start', async () => {
     const [bot, orphan] = [await newBot(rig.account('hamlet')), await newBot(rig.account('ophelia'))]
     const { realm } = rig.chat
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       turn.put('user', { ...realm.state.user.get(bot.user.id)!, role: ROLES.owner })
       turn.put('user', { ...realm.state.user.get(orphan.user.bot!.ownerId!)!, isActive: false })
     })
@@ -118,7 +118,7 @@ describe('a new owner of a bot', () => {
     const hamlet = rig.account('hamlet')
     const { realm } = rig.chat
     const bot = await newBot(hamlet)
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (let count = 1; count < 200; count++) {
         const id = turn.nextId('user')
         const email = `filler${count}-bot@coffer.invalid`
@@ -184,7 +184,7 @@ describe('the key of a bot', () => {
     await rig.owner.delete(`/users/${iago.user.id}`)
     assert.ok(await works(bot))
     const { realm } = rig.chat
-    const key = realm.change((turn) => makeKey(realm, turn, bot.user, 'test'))
+    const key = realm.transaction((turn) => makeKey(realm, turn, bot.user, 'test'))
     assert.ok(await works(withKey(rig.owner, bot.user.id, key)))
   })
 })

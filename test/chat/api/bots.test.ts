@@ -112,7 +112,7 @@ describe('E90: making a bot', () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     const administrators = realm.state.groupByName.get('role:administrators')!.id
-    realm.change((turn) =>
+    realm.transaction((turn) =>
       turn.put('organization', { ...organization, groupSettings: { can_create_bots_group: administrators } }),
     )
     await hamlet.refused('BAD_REQUEST', 'POST', '/bots', { full_name: 'Mine', short_name: 'mine' })
@@ -120,10 +120,10 @@ describe('E90: making a bot', () => {
     const sending = { full_name: 'Sending', short_name: 'sending', bot_type: 2 }
     await hamlet.post('/bots', sending)
     const both = { can_create_bots_group: administrators, can_create_write_only_bots_group: administrators }
-    realm.change((turn) => turn.put('organization', { ...organization, groupSettings: both }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, groupSettings: both }))
     await hamlet.refused('BAD_REQUEST', 'POST', '/bots', { ...sending, full_name: 'Other', short_name: 'other' })
     await admin.post('/bots', { ...sending, full_name: 'Other', short_name: 'other' })
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
   })
 })
 
@@ -299,7 +299,7 @@ describe('E95, E114: groups and emoji', () => {
       sourceUrl: '/user_avatars/2/emoji/skull.png',
       stillUrl: null,
     }
-    rig.chat.realm.change((turn) => turn.put('realmEmoji', { ...emoji, isDeactivated: true }))
+    rig.chat.realm.transaction((turn) => turn.put('realmEmoji', { ...emoji, isDeactivated: true }))
     const expected = {
       7: {
         id: '7',

@@ -39,7 +39,7 @@ const update = ({ id, name }: Channel, property: string, value: unknown, more = 
   ...more,
 })
 const set = (settings: Record<string, boolean>): void =>
-  rig.chat.realm.change((turn) => {
+  rig.chat.realm.transaction((turn) => {
     const organization = organizationOf(rig.chat.realm.state)
     turn.put('organization', { ...organization, settings: { ...organization.settings, ...settings } })
   })
@@ -49,7 +49,7 @@ describe('E44: a channel is changed', () => {
     const { realm } = rig.chat
     const organization = organizationOf(realm.state)
     const allow = (groupSettings: Record<string, number>): void =>
-      realm.change((turn) => turn.put('organization', { ...organization, groupSettings }))
+      realm.transaction((turn) => turn.put('organization', { ...organization, groupSettings }))
     const becomes = async (values: object): Promise<void> => {
       await hamlet.patch(path(channel), { ...values })
     }
@@ -67,7 +67,7 @@ describe('E44: a channel is changed', () => {
     await becomes({ is_private: true, history_public_to_subscribers: true })
     allow({})
     await becomes({ is_private: false })
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
   })
 
   it('in name, description, policy, retention and folder, which everybody who sees it is told', async () => {

@@ -111,7 +111,7 @@ test('E73: delete_profile leaves nothing that tells whose it was, and the accoun
 
 test('E73: what a stop interrupts goes on at the next start', async () => {
   const ids = await written()
-  rig.chat.realm.change((turn) => {
+  rig.chat.realm.transaction((turn) => {
     const none = { publicMessages: false, privateMessages: false, directMessages: true, profile: false }
     turn.put('erasure', { userId: claudius.user.id, after: 0, ...none })
   })

@@ -235,7 +235,7 @@ it(`one of ${LARGE_BYTES / MIB} MiB is made and sent with the memory of a small 
   const count = LARGE_BYTES / chunk.length
   for (let number = 1; number < count; number += 16)
     realm.store.files.write(upload.id, number, Array(Math.min(16, count - number)).fill(chunk))
-  realm.change(() => {
+  realm.transaction(() => {
     realm.store.uploads.remove(upload.id)
     realm.store.uploads.add({ ...upload, sizeBytes: LARGE_BYTES })
   })

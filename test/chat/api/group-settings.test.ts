@@ -143,7 +143,7 @@ for (const [kind, { settings, path, read }] of Object.entries(KINDS))
 /** The owner may do everything again. */
 function resetRealm(): void {
   const { realm } = rig.chat
-  realm.change((turn) => turn.put('organization', { ...organizationOf(realm.state), groupSettings: {} }))
+  realm.transaction((turn) => turn.put('organization', { ...organizationOf(realm.state), groupSettings: {} }))
 }
 
 /** As it is stored: ascending, each once. */

@@ -108,12 +108,12 @@ describe('User groups', () => {
     await refuse({ description: 'x'.repeat(1025) })
     await hamlet.refused('REQUEST_VARIABLE_MISSING', 'POST', '/user_groups/create', { name: 'new', description: '' })
     const organization = organizationOf(rig.chat.realm.state)
-    rig.chat.realm.change((turn) =>
+    rig.chat.realm.transaction((turn) =>
       turn.put('organization', { ...organization, groupSettings: { can_create_groups: idOf('role:moderators') } }),
     )
     const values = { name: 'new', description: '', members: [] }
     await refused(403, hamlet, 'POST', '/user_groups/create', values)
-    rig.chat.realm.change((turn) => turn.put('organization', organization))
+    rig.chat.realm.transaction((turn) => turn.put('organization', organization))
   })
 
   it('are changed by whoever manages them (E97, V55)', async () => {
@@ -262,7 +262,7 @@ describe('User groups', () => {
     const channel = rig.channel('verona', [hamlet], { groupSettings: { can_send_message_group: id } })
     const organization = organizationOf(rig.chat.realm.state)
     const value = { direct_members: [hamlet.user.id], direct_subgroups: [id] }
-    rig.chat.realm.change((turn) =>
+    rig.chat.realm.transaction((turn) =>
       turn.put('organization', { ...organization, groupSettings: { can_create_groups: value } }),
     )
     await hamlet.patch(`/user_groups/${id}`, { can_mention_group: { new: id } })
@@ -273,7 +273,7 @@ describe('User groups', () => {
       { type: 'channel', channel_id: channel.id, settings: ['can_send_message_group'] },
       { type: 'user_group', group_id: above, settings: ['can_join_group'] },
     ])
-    rig.chat.realm.change((turn) => turn.put('organization', organization))
+    rig.chat.realm.transaction((turn) => turn.put('organization', organization))
     await rig.owner.patch(`/streams/${channel.id}`, { can_send_message_group: { new: idOf('role:members') } })
     await hamlet.post(`/user_groups/${above}/deactivate`)
     await hamlet.post(`/user_groups/${id}/deactivate`)

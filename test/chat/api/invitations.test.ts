@@ -219,12 +219,12 @@ describe('E126: inviting addresses', () => {
     const { realm } = rig.chat
     const organization = organizationOf(realm.state)
     const administrators = realm.state.groupByName.get('role:administrators')!.id
-    realm.change((turn) =>
+    realm.transaction((turn) =>
       turn.put('organization', { ...organization, groupSettings: { can_invite_users_group: administrators } }),
     )
     await hamlet.refused('BAD_REQUEST', 'POST', '/invites', values)
     await admin.post('/invites', values)
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
     for (const { id, is_multiuse } of await listOf(rig.owner))
       await rig.owner.delete(`/invites/${is_multiuse ? 'multiuse/' : ''}${id}`)
   })
@@ -235,7 +235,7 @@ describe('E126: inviting addresses', () => {
     const public_ = rig.channel('public', [])
     const { realm } = rig.chat
     const everyone = realm.state.groupByName.get('role:everyone')!.id
-    const group = realm.change((turn) => {
+    const group = realm.transaction((turn) => {
       const made = {
         id: turn.nextId('group'),
         name: 'players',
@@ -271,7 +271,7 @@ describe('E126: inviting addresses', () => {
       { type: 'user_group', op: 'add_members', group_id: group.id, user_ids: [player.user.id] },
     ])
     assert.deepEqual(realm.state.group.get(group.id)!.members, [player.user.id])
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       turn.put('group', { ...realm.state.group.get(group.id)!, isDeactivated: true })
       turn.put('channel', { ...realm.state.channel.get(public_.id)!, isArchived: true })
     })
@@ -294,11 +294,11 @@ describe('E126: inviting addresses', () => {
     const { realm } = rig.chat
     const organization = organizationOf(realm.state)
     const settings = { ...organization.settings, welcome_message_custom_text: 'Welcome to all' }
-    realm.change((turn) => turn.put('organization', { ...organization, settings }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, settings }))
     assert.deepEqual(await welcomes(await invited('usual@example.com'), 'Usual Welcome'), ['Welcome to all'])
     const empty = await invited('empty@example.com', { welcome_message_custom_text: '' }, admin)
     assert.deepEqual(await welcomes(empty, 'Empty Welcome'), [])
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
     await admin.refused('REQUEST_VARIABLE_INVALID', 'POST', '/invites', {
       invitee_emails: 'x@example.com',
       stream_ids: [],
@@ -428,7 +428,7 @@ describe('E125, E128, E129: what is open', () => {
     const { realm } = rig.chat
     const key = await linked()
     const { id, ...model } = [...realm.state.invitation.all()].at(-1)!
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (let count = 1; count < 3000; count++)
         turn.put('invitation', { ...model, id: turn.nextId('invitation'), hash: `x${count}` })
     })

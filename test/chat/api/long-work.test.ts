@@ -23,7 +23,7 @@ const aside = rig.channel('venice', [rig.owner, hamlet])
 /** As if they had been sent, every fourth one to the other channel. */
 function fill(count: number, sender = rig.owner): void {
   const { realm } = rig.chat
-  realm.change(() => {
+  realm.transaction(() => {
     const topics = [channel, aside].map(
       ({ recipientId }) =>
         realm.store.topics.find(recipientId, 'plans')?.id ?? realm.store.topics.add(recipientId, 'plans', 'plans'),
@@ -114,7 +114,7 @@ const outOfTime = <T>(done: () => unknown, act: () => Promise<T>): Promise<T> =>
 /** He is a guest now, and was unsubscribed. */
 function shutOut({ user }: Client, { id }: Channel): void {
   const { realm } = rig.chat
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.put('subscription', { ...realm.state.subscriptionsOf.get(user.id).get(id)!, isActive: false })
     turn.put('user', { ...user, role: ROLES.guest })
   })
@@ -241,7 +241,7 @@ describe('Long work', () => {
     await say('after')
     const path = `/streams/${secret.id}/delete_topic`
     await moderator.refused('BAD_REQUEST', 'POST', path, { topic_name: 'plans' })
-    rig.chat.realm.change((turn) => {
+    rig.chat.realm.transaction((turn) => {
       const group = rig.chat.realm.state.groupByName.get('role:moderators')!.id
       const organization = organizationOf(rig.chat.realm.state)
       turn.put('organization', { ...organization, groupSettings: { can_delete_any_message_group: group } })

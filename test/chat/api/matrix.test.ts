@@ -104,7 +104,7 @@ const { rig, ...accounts } = await chatSuite({
   administrator: 'administrator',
 })
 const OF_BOTS = { type: 1, ownerId: 1, defaultSendingStreamId: null, defaultEventsRegisterStreamId: null } as const
-const bot = rig.chat.realm.change((turn) =>
+const bot = rig.chat.realm.transaction((turn) =>
   addUser(rig.chat.realm, turn, {
     email: 'robot-bot@coffer.invalid',
     fullName: 'Robot',

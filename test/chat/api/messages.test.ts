@@ -278,7 +278,7 @@ test('E15: receipts are given where the organization has them, without those who
   const channel = rig.channel('Denmark', [hamlet, cordelia, rig.owner])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   await hamlet.refused('BAD_REQUEST', 'GET', `/messages/${id}/read_receipts`)
-  rig.chat.realm.change((turn) => {
+  rig.chat.realm.transaction((turn) => {
     const organization = rig.chat.realm.state.organization.get(2)!
     turn.put('organization', { ...organization, settings: { enable_read_receipts: true } })
   })
@@ -457,7 +457,7 @@ test('E16, E17: reactions are told, listed and taken back; a later one has the n
 
 test('mentions of people, groups, everybody and alert words are flags of those they reach', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia, rig.owner])
-  rig.chat.realm.change((turn) => turn.put('alertWords', { userId: rig.owner.user.id, value: ['skull'] }))
+  rig.chat.realm.transaction((turn) => turn.put('alertWords', { userId: rig.owner.user.id, value: ['skull'] }))
   const flagsOf = async (client: Client, id: number) => (await client.get(`/messages/${id}`)).message.flags
   const named = await send(hamlet, channel.id, 'Alas @**Cordelia Test**, a skull', 'topic')
   assert.deepEqual(await flagsOf(cordelia, named.id), ['mentioned'])

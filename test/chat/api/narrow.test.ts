@@ -226,7 +226,7 @@ describe('Fetching messages (E9)', () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     const settings = { ...organization.settings, enable_spectator_access: true }
-    realm.change((turn) => turn.put('organization', { ...organization, settings }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, settings }))
     await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name: 'open' }], is_web_public: true })
     const id = await send('open', 't', 'x', rig.owner)
     const open = await rig.anonymous('GET', '/messages', { ...all, narrow: [['channels', 'web-public']] })
@@ -234,7 +234,7 @@ describe('Fetching messages (E9)', () => {
     assert.deepEqual(idsOf((await rig.anonymous('GET', '/messages', all)).body), [id])
     const closed = await rig.anonymous('GET', '/messages', { ...all, narrow: [['is', 'dm']] })
     assert.equal(closed.body.code, 'BAD_NARROW')
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
   })
 })
 

@@ -206,7 +206,7 @@ describe('E103: each right of 7.2', () => {
     const { realm } = rig.chat
     const [hamlet, horatio] = [rig.account('hamlet'), rig.account('horatio')]
     const make = (name: string, members: number[], subgroups: number[], isDeactivated = false): number =>
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         const id = turn.nextId('group')
         const made = { description: '', dateCreated: 0, creatorId: null, isSystem: false, groupSettings: {} }
         turn.put('group', { ...made, id, name, members, subgroups, isDeactivated })

@@ -85,7 +85,7 @@ test('E25: a channel that is not private is none for reports, which quote direct
 
   const direct = await sendTo({ type: 'direct', to: [hamlet.user.id] }, 'between us')
   const { realm } = rig.chat
-  realm.change((turn) => turn.put('channel', { ...realm.state.channel.get(id)!, isPrivate: false })) // stored so before
+  realm.transaction((turn) => turn.put('channel', { ...realm.state.channel.get(id)!, isPrivate: false })) // stored so before
   const { body } = await hamlet.refused('BAD_REQUEST', 'POST', `/messages/${direct}/report`, { report_type: 'spam' })
   assert.match(body.msg, /Moderation request channel must be specified/)
 })

@@ -176,13 +176,13 @@ describe('E84: name, address, password', () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     const settings = { name_changes_disabled: true, email_changes_disabled: true, require_unique_names: true }
-    realm.change((turn) => turn.put('organization', { ...organization, settings }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, settings }))
     await hamlet.refused('BAD_REQUEST', 'PATCH', '/settings', { full_name: 'Prince Hamlet' })
     await hamlet.refused('BAD_REQUEST', 'PATCH', '/settings', { email: 'prince@example.com' })
     await hamlet.patch('/settings', { full_name: 'Hamlet Test', color_scheme: 3 }) // as it is
     await admin.patch('/settings', { full_name: 'Honest Iago' })
     await admin.refused('BAD_REQUEST', 'PATCH', '/settings', { full_name: 'hamlet test' })
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
   })
 })
 

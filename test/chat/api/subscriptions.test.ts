@@ -157,11 +157,11 @@ describe('Subscribing (E52)', () => {
     const organization = realm.state.organization.get(2)!
     const news = await makeChannel()
     const settings = { ...organization.settings, new_stream_announcements_stream_id: news.id }
-    realm.change((turn) => turn.put('organization', { ...organization, settings }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, settings }))
     const queue = await hamlet.register({ event_types: ['message'] })
     const announced = await makeChannel({ announce: true })
     await makeChannel({ announce: true, invite_only: true })
-    realm.change((turn) => turn.put('organization', organization))
+    realm.transaction((turn) => turn.put('organization', organization))
     const events = await queue.events()
     assert.equal(events.length, 1)
     assert.deepEqual([events[0].message.stream_id, events[0].message.subject], [news.id, 'new channels'])

@@ -55,7 +55,7 @@ describe('Policies of topics', () => {
     const set = (topic: string, visibility_policy: number) => ({ stream_id, topic, visibility_policy })
     const held = () => realm.state.userTopicsOf.get(userId).size
     const topics = Array.from({ length: 20_000 - held() }, (_, number) => `many ${number}`)
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (const topicName of topics)
         turn.put('userTopic', { userId, channelId: stream_id, topicName, lastUpdated: now, policy: 1 })
     })
@@ -65,7 +65,7 @@ describe('Policies of topics', () => {
     await hamlet.post('/user_topics', set('MANY 0', 2))
     await hamlet.post('/user_topics', set('many 1', 0))
     await hamlet.post('/user_topics', set('one more', 3))
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (const { channelId, topicName } of [...realm.state.userTopicsOf.get(userId).values()])
         if (topicName.startsWith('many')) turn.remove('userTopic', `${userId}:${channelId}:${topicName}`)
     })

@@ -145,7 +145,7 @@ describe('Uploading (E130)', () => {
   })
 
   it('has its share of what may come at once back when the disk refuses', async () => {
-    const full = mock.method(rig.chat.realm, 'change', () => {
+    const full = mock.method(rig.chat.realm, 'transaction', () => {
       throw new CofferError('storage', 'No space left')
     })
     for (let i = 0; i < 10; i++) assert.equal((await upload(hamlet, 'full', 'x')).status, 500, `${i}`)
@@ -159,14 +159,14 @@ describe('Uploading (E130)', () => {
     const used = (await hamlet.get('/attachments')).upload_space_used
     const uploadQuotaMib = Math.ceil(used / 1_048_576) + 1
     const operator = { ...organization.operator, uploadQuotaMib }
-    realm.change((turn) => turn.put('organization', { ...organization, operator }))
+    realm.transaction((turn) => turn.put('organization', { ...organization, operator }))
     try {
       const { status, body } = await upload(hamlet, 'large', pattern(2 * 1_048_576))
       assert.deepEqual([status, body.code], [400, 'REALM_UPLOAD_QUOTA'])
       assert.equal((await hamlet.get('/attachments')).upload_space_used, used)
       assert.equal((await upload(hamlet, 'small', 'x')).status, 200)
     } finally {
-      realm.change((turn) => turn.put('organization', organization))
+      realm.transaction((turn) => turn.put('organization', organization))
     }
     assert.deepEqual(orphans(), [])
   })

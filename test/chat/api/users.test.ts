@@ -418,7 +418,7 @@ describe('guests who see only whom they meet (contract 7.7)', () => {
     const member = own.account('player')
     const members = realm.state.groupByName.get('role:members')!.id
     const organization = realm.state.organization.get(2)!
-    realm.change((turn) =>
+    realm.transaction((turn) =>
       turn.put('organization', { ...organization, groupSettings: { can_access_all_users_group: members } }),
     )
     const { members: seen } = await limited.get('/users')

@@ -269,12 +269,12 @@ describe('E140: an outgoing webhook', () => {
     const bot = await newBot()
     answer = () => {
       const { channelByName } = rig.chat.realm.state
-      rig.chat.realm.change((turn) => turn.put('channel', { ...channelByName.get('castle')!, isArchived: true }))
+      rig.chat.realm.transaction((turn) => turn.put('channel', { ...channelByName.get('castle')!, isArchived: true }))
       return [200, '{"content": "too late"}']
     }
     await toChannel(`@**${bot.name}**`, 'archived')
     await rig.chat.botsAnswered()
-    rig.chat.realm.change((turn) =>
+    rig.chat.realm.transaction((turn) =>
       turn.put('channel', { ...rig.chat.realm.state.channelByName.get('castle')!, isArchived: false }),
     )
     assert.match((await notices()).at(-1), /its answer could not be sent: Not authorized to send to channel/)
@@ -308,7 +308,9 @@ describe('E140: an outgoing webhook', () => {
     const bot = await newBot()
     let sent = 0
     answer = () => {
-      rig.chat.realm.change((turn) => removeMessages(rig.chat.realm, turn, [rig.chat.realm.store.messages.get(sent)!]))
+      rig.chat.realm.transaction((turn) =>
+        removeMessages(rig.chat.realm, turn, [rig.chat.realm.store.messages.get(sent)!]),
+      )
       return [200, '{"content": "what?"}']
     }
     const { id } = await toChannel(`@**${bot.name}**`, 'deleted')
@@ -321,7 +323,7 @@ describe('E140: an outgoing webhook', () => {
   it('at most a hundred messages wait for one bot', async () => {
     const bot = await newBot()
     const { realm } = rig.chat
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (let count = 0; count < CALLS_WAITING_MAX; count++)
         turn.put('botCall', { id: turn.nextId('botCall'), botId: bot.id, messageId: 1e9, trigger: 'mention', time: 0 })
     })

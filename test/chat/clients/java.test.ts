@@ -50,7 +50,7 @@ async function furnished(t: TestContext): Promise<TestChat> {
   const log = createLog('error', () => {})
   const derive = () => Promise.reject(new Error('nobody signs in'))
   const empty = createChat({ directory, chatKey: CHAT_KEY, log, derive })
-  empty.realm.change((turn) => {
+  empty.realm.transaction((turn) => {
     for (let made = 0; made < GROUPS_BEFORE; made++) turn.nextId('group')
   })
   empty.close()

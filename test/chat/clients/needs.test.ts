@@ -299,7 +299,7 @@ await ophelia.post('/messages', {
 await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'my lord' })
 await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id, rig.owner.user.id], content: 'both' })
 const kept = { authorId: null, sourceUrl: '/user_avatars/2/emoji/skull.png', stillUrl: null }
-rig.chat.realm.change((turn) => turn.put('realmEmoji', { id: 1, name: 'skull', isDeactivated: true, ...kept }))
+rig.chat.realm.transaction((turn) => turn.put('realmEmoji', { id: 1, name: 'skull', isDeactivated: true, ...kept }))
 
 /** The parts of an answer that are not of the type that is needed. */
 function missing(schema: z.ZodType, value: unknown): string[] {

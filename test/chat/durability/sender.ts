@@ -25,7 +25,7 @@ type Answer = Record<string, never>
 
 function clientOf(user: User) {
   for (const { id, client } of keysOnList(realm, user)) if (client === 'sender') revokeKey(realm, user, id)
-  const key = realm.change((turn) => makeKey(realm, turn, user, 'sender')) // the one of the run before is done with
+  const key = realm.transaction((turn) => makeKey(realm, turn, user, 'sender')) // the one of the run before is done with
   const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
   return async (method: string, path: string, values: Record<string, string | Blob> = {}): Promise<Answer> => {
     const form = new FormData()

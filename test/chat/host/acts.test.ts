@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LINES_MIN } from '../../../firmware/audit/audit-log.ts'
-import type { AuditEvent, Kind } from '../../../firmware/audit/chain.ts'
-import { CHANGES, createActsKept } from '../../../firmware/chat/host/acts.ts'
-import { type Act, readAct, SHARES, STRANGERS } from '../../../firmware/chat/link/act.ts'
+import type { AuditEvent, AuditLineKind } from '../../../firmware/audit/chain.ts'
+import { CHANGES, createChatAuditLog } from '../../../firmware/chat/host/acts.ts'
+import { type ChatAuditEvent, readChatAuditEvent, SHARES, STRANGERS } from '../../../firmware/chat/link/act.ts'
 
-const ACT: Act = {
+const ACT: ChatAuditEvent = {
   user: 9,
   address: '192.0.2.7',
   method: 'PATCH',
@@ -18,11 +18,11 @@ const ACT: Act = {
 }
 
 function kept() {
-  const lines: { event: AuditEvent; kind: Kind; user: string | null }[] = []
+  const lines: { event: AuditEvent; kind: AuditLineKind; user: string | null }[] = []
   let nowMs = 0
-  const record = async (event: AuditEvent, kind: Kind, user: string | null = null) =>
+  const record = async (event: AuditEvent, kind: AuditLineKind, user: string | null = null) =>
     void lines.push({ event, kind, user })
-  const acts = createActsKept({
+  const acts = createChatAuditLog({
     audit: () => ({ record }),
     time: () => '2026-11-24T12:00:00Z',
     monotonicMs: () => nowMs,
@@ -71,7 +71,7 @@ test('whatever a process says of its accounts, its changes push no change of the
 })
 
 test('an act is numbers and plain names, or it is none', () => {
-  assert.deepEqual(readAct(ACT), ACT)
+  assert.deepEqual(readChatAuditEvent(ACT), ACT)
   for (const [member, values] of Object.entries({
     user: ['admin', -1, 1.5, undefined, 2 ** 60],
     address: ['a word', 'x'.repeat(100), 7, '1\n2'],
@@ -88,5 +88,6 @@ test('an act is numbers and plain names, or it is none', () => {
       Object.fromEntries([...'abcdefghi'].map((name) => [name, 1])),
     ],
   }))
-    for (const value of values) assert.equal(readAct({ ...ACT, [member]: value }), null, `${member}: ${value}`)
+    for (const value of values)
+      assert.equal(readChatAuditEvent({ ...ACT, [member]: value }), null, `${member}: ${value}`)
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createCommitsKept } from '../../../firmware/chat/host/commits.ts'
+import { createCommitCounterStore } from '../../../firmware/chat/host/commits.ts'
 import type { DeviceRecords } from '../../../firmware/configuration/device-records.ts'
 import type { DeviceArea } from '../../../firmware/store/device-area.ts'
 
@@ -25,7 +25,7 @@ function keptOn(t: TestContext) {
       change(area)
     },
   }
-  return { open: () => createCommitsKept(records), writes: () => writes }
+  return { open: () => createCommitCounterStore(records), writes: () => writes }
 }
 
 test('what is said soon after the last time waits a second, and is given back meanwhile', (t) => {

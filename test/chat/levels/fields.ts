@@ -1,6 +1,6 @@
 /** Part 2 of the history: fields of objects, and of the register answer. */
 
-import { compile, gatesAbove } from '../../../firmware/chat/levels/rewrite.ts'
+import { changesAbove, compile } from '../../../firmware/chat/levels/rewrite.ts'
 import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
 import {
   attachmentTimes,
@@ -256,7 +256,7 @@ export const FIELDS: readonly Item[] = [
     async ({ level }) => {
       // No kind that the chat has needs options: what a client would be told is told of one here.
       const body = { realm_incoming_webhook_bots: [{ config_options: ['a'], url_options: ['b'] }] }
-      compile(gatesAbove(level)).answers.get('E6')?.(body, {} as never)
+      compile(changesAbove(level)).answers.get('E6')?.(body, {} as never)
       return body.realm_incoming_webhook_bots
     },
     [{ config_options: ['a'], url_options: ['b'] }],

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { GATES } from '../../../firmware/chat/levels/gates.ts'
+import { LEVEL_CHANGES } from '../../../firmware/chat/levels/gates.ts'
 import { contractTable } from '../support/contract.ts'
 import { ITEMS, NOT_SHOWN, OTHERS } from './items.ts'
 import { asking, type Furnished, furnish } from './rig.ts'
@@ -27,7 +27,7 @@ describe('the table of the contract', () => {
   const table = contractTable('8.1').flatMap((row) =>
     (row[0]!.match(/\d+/g) ?? []).map((level) => ({ level: Number(level), kind: row.at(-1)! })),
   )
-  const gated = new Set(GATES.map(({ level }) => level))
+  const gated = new Set(LEVEL_CHANGES.map(({ level }) => level))
   const shown = new Set([...ITEMS, ...OTHERS].map(({ level }) => level))
 
   it('has 113 levels: 79 that are gated whole, 11 in part, 6 not, 17 marks', () => {
@@ -74,7 +74,7 @@ describe('the table of the contract', () => {
   })
 
   it('is newest first in the code, each level once', () => {
-    const levels = GATES.map(({ level }) => level)
+    const levels = LEVEL_CHANGES.map(({ level }) => level)
     assert.deepEqual(
       levels,
       [...new Set(levels)].sort((a, b) => b - a),

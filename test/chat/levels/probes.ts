@@ -164,7 +164,7 @@ export function fullChannel(ask: Ask): Channel {
   const { realm } = rig.chat
   const channel = newChannel(ask)
   const { recipientId: recipient } = channel
-  realm.change(() => {
+  realm.transaction(() => {
     const topic = realm.store.topics.add(recipient, 'many', 'many')
     const time = Math.floor(realm.clock.now() / 1000)
     const text = { client: 'test', content: 'x', html: '<p>x</p>', extra: '{}' }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CAPABILITIES } from '../../../firmware/chat/events/shapes.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
-import { sightOf } from '../../../firmware/chat/realm/permissions/sight.ts'
+import { visibilityOf } from '../../../firmware/chat/realm/permissions/sight.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 import { type Capabilities, ModelClient } from './client.ts'
 import { learnChannels, OPERATION_NAMES, Random, step, type World } from './operations.ts'
@@ -102,7 +102,7 @@ type Readable = (id: number) => boolean | null
 function readableBy({ chat: { realm } }: TestChat, { user }: Client): Readable {
   return (id) => {
     const row = realm.store.messages.get(id)
-    return row === undefined ? null : sightOf(realm, realm.state.user.get(user.id)!).canRead(row)
+    return row === undefined ? null : visibilityOf(realm, realm.state.user.get(user.id)!).canRead(row)
   }
 }
 

@@ -239,7 +239,9 @@ const settings = {
   automatically_follow_topics_where_mentioned: false,
 }
 for (const { client } of readers) {
-  rig.chat.realm.change((turn) => turn.put('user', { ...rig.chat.realm.state.user.get(client.user.id)!, settings }))
+  rig.chat.realm.transaction((turn) =>
+    turn.put('user', { ...rig.chat.realm.state.user.get(client.user.id)!, settings }),
+  )
 }
 for (const kind of ['public', 'shared', 'protected', 'public', 'shared', 'protected'] as const) {
   const name = `${kind} ${channels.length}`

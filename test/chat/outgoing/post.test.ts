@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
-import { type Network, OutsideError, post } from '../../../firmware/chat/outgoing/post.ts'
+import { OutgoingError, post, type Resolver } from '../../../firmware/chat/outgoing/post.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../../firmware/crypto/tls/identity.ts'
 
@@ -43,7 +43,7 @@ async function serve(answer: (asked: Asked) => { status?: number; headers?: Reco
 function networkTo(port: number, addresses: readonly string[][] = [[PUBLIC]]) {
   const resolved: string[] = []
   const connected: string[] = []
-  const network: Network = {
+  const network: Resolver = {
     resolve: async (name) => addresses[Math.min(resolved.push(name), addresses.length) - 1]!,
     own: () => ['192.0.2.1'],
     connect: (address, to) => {
@@ -62,9 +62,9 @@ const request = (url: string, hosts: readonly string[], signal = new AbortContro
   body: '{"é": 1}',
 })
 
-const refused = (network: Network, url: string, hosts: readonly string[], message: RegExp, isFinal: boolean) =>
+const refused = (network: Resolver, url: string, hosts: readonly string[], message: RegExp, isFinal: boolean) =>
   assert.rejects(post(network, request(url, hosts)), (error) => {
-    assert.ok(error instanceof OutsideError, String(error))
+    assert.ok(error instanceof OutgoingError, String(error))
     assert.match(error.message, message)
     assert.equal(error.isFinal, isFinal)
     return true
@@ -183,10 +183,10 @@ test('an answer that wants another protocol is none', { timeout: 8000 }, async (
 test('whoever wanted it ends it, also while a name is looked up', async () => {
   const { network } = networkTo(1)
   const ended = new AbortController()
-  const silent: Network = { ...network, resolve: () => new Promise(() => {}) }
+  const silent: Resolver = { ...network, resolve: () => new Promise(() => {}) }
   const asked = post(silent, request('http://hooks.example.org/', ['hooks.example.org'], ended.signal))
   ended.abort()
-  await assert.rejects(asked, OutsideError)
+  await assert.rejects(asked, OutgoingError)
 })
 
 test('TLS: a certificate that an authority vouches for, of that name alone', async () => {

@@ -209,9 +209,9 @@ test('an account that is deactivated, and a key that is replaced, end what they 
   const poll = doomed.call('GET', '/events', { queue_id, last_event_id: -1 })
   await new Promise((resolve) => setImmediate(resolve))
   const { realm } = rig.chat
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.put('user', { ...realm.state.user.get(doomed.user.id)!, isActive: false })
-    turn.afterwards(() => realm.events.dropQueuesOf(doomed.user.id))
+    turn.onCommit(() => realm.events.dropQueuesOf(doomed.user.id))
   })
   assert.equal((await poll).body.code, 'USER_DEACTIVATED')
   await doomed.refused('USER_DEACTIVATED', 'POST', '/register')

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openCommitKeeper } from '../../../firmware/chat/process/commits.ts'
+import { openCommitCounter } from '../../../firmware/chat/process/commits.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { CHAT_KEY } from '../support/chat.ts'
 
@@ -14,7 +14,7 @@ function keeper(kept: Uint8Array | null, chat: number, files: number, values: ob
   const commits = { 'chat.db': chat, 'files.db': files }
   const report = (problem: string) => void said.push(problem)
   const options = { ...KEEPER, kept, commits, report, ...values }
-  const opened = openCommitKeeper(options)
+  const opened = openCommitCounter(options)
   return { said, opened, kept: opened.seal(commits) }
 }
 

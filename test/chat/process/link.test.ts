@@ -4,13 +4,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { openChannel } from '../../../firmware/channel/channel.ts'
-import { openLife } from '../../../firmware/chat/host/asking.ts'
+import { openChatConnection } from '../../../firmware/chat/host/asking.ts'
 import { copyOf } from '../../../firmware/chat/host/backups.ts'
-import type { Act } from '../../../firmware/chat/link/act.ts'
+import type { ChatAuditEvent } from '../../../firmware/chat/link/act.ts'
 import { type FromChat, readFromChat, readToChat, type ToChat } from '../../../firmware/chat/link/link.ts'
 import { connected } from '../../boot/socket-pair.ts'
 
-const ACT: Act = {
+const ACT: ChatAuditEvent = {
   user: 9,
   address: '::1',
   method: 'POST',
@@ -73,7 +73,7 @@ async function chatThat(t: TestContext, answer: (message: Extract<ToChat, { type
     const reply = message.type === 'ask' ? answer(message) : null
     if (reply !== null) chat.send(reply)
   })
-  const life = openLife(near, { onMessage: () => {}, onRefused: () => {}, onEnd: () => {} })
+  const life = openChatConnection(near, { onMessage: () => {}, onRefused: () => {}, onEnd: () => {} })
   return { life, near }
 }
 

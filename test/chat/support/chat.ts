@@ -141,7 +141,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
   }
 
   function clientOf(user: User): Client {
-    const key = chat.realm.change((turn) => makeKey(chat.realm, turn, user, 'test'))
+    const key = chat.realm.transaction((turn) => makeKey(chat.realm, turn, user, 'test'))
     const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
     const call: Client['call'] = (method, path, values = {}, headers = {}) =>
       send(method, path, values, { authorization, 'user-agent': 'test/1.0', ...headers })
@@ -206,7 +206,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
     },
     account: (name, role = ROLES.member) =>
       clientOf(
-        chat.realm.change((turn) =>
+        chat.realm.transaction((turn) =>
           addUser(chat.realm, turn, {
             email: `${name}@example.com`,
             fullName: `${name[0]!.toUpperCase()}${name.slice(1)} Test`,
@@ -215,7 +215,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
         ),
       ),
     channel: (name, members, values = {}) =>
-      chat.realm.change((turn) => {
+      chat.realm.transaction((turn) => {
         const channel: Channel = {
           id: turn.nextId('channel'),
           recipientId: turn.nextId('recipient'),

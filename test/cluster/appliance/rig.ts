@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { ClusterLink } from '../../../firmware/cluster/node/link.ts'
-import { PATIENCE, type Patience } from '../../../firmware/cluster/replica/patience.ts'
+import { REPLICA_TIMEOUTS, type ReplicaTimeouts } from '../../../firmware/cluster/replica/patience.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { ATTENDED, openDeviceArea } from '../../../firmware/store/device-area.ts'
 import { openStore } from '../../../firmware/store/sqlite/file.ts'
@@ -11,7 +11,13 @@ import type { EtcdCluster, EtcdMember } from '../../support/etcd.ts'
 import { makeRig, newDirectory, provision, type Rig, UNLOCK } from '../../support/in-process.ts'
 import { until } from '../replica/rig.ts'
 
-export const BRISK: Patience = { ...PATIENCE, heartbeatMs: 100, retryMs: 50, retryMsMax: 200, openingMsMax: 1000 }
+export const BRISK: ReplicaTimeouts = {
+  ...REPLICA_TIMEOUTS,
+  heartbeatMs: 100,
+  retryMs: 50,
+  retryMsMax: 200,
+  openingMsMax: 1000,
+}
 
 export interface Node {
   readonly name: string

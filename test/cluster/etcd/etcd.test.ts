@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { EtcdError, type EtcdErrorCode } from '../../../firmware/cluster/etcd/error.ts'
-import type { Entry, Etcd, Revision } from '../../../firmware/cluster/etcd/etcd.ts'
+import type { Etcd, KeyValue, Revision } from '../../../firmware/cluster/etcd/etcd.ts'
 import { startEtcd } from '../../support/etcd.ts'
 import { fileNeeds } from '../../support/tools.ts'
 
@@ -28,8 +28,8 @@ async function take(watch: AsyncGenerator<Revision>, count: number): Promise<Rev
   return revisions
 }
 
-async function everything(etcd: Etcd, prefix: string, revision: number): Promise<Entry[]> {
-  const entries: Entry[] = []
+async function everything(etcd: Etcd, prefix: string, revision: number): Promise<KeyValue[]> {
+  const entries: KeyValue[] = []
   for await (const page of etcd.pages(prefix, revision)) entries.push(...page)
   return entries
 }

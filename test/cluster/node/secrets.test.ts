@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as pathOf } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { unavailable } from '../../../firmware/base/error.ts'
+import { wrongState } from '../../../firmware/base/error.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { COLLECTION_NAMES } from '../../../firmware/kms/domain/collections.ts'
 import { ATTENDED, openDeviceArea, UNATTENDED } from '../../../firmware/store/device-area.ts'
@@ -29,7 +29,7 @@ function contentsOf(t: TestContext, { rig, deviceKey }: TestNode) {
   const [slot, domainKey] = [device.get(ATTENDED)!, device.get(UNATTENDED)!]
   const vault = openVault(store, domainKey.slice(), systemRandom, assert.fail, COLLECTION_NAMES)
   const records = COLLECTION_NAMES.flatMap((collection) => [...vault.list(collection)].map((value) => value.slice()))
-  const [row] = vault.replicate(() => Promise.reject(unavailable())).rows()
+  const [row] = vault.replicate(() => Promise.reject(wrongState())).rows()
   const sealed = row!.row.sealed
   vault.close()
   device.close()

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { CofferError } from '../../../firmware/base/error.ts'
 import type { Etcd } from '../../../firmware/cluster/etcd/etcd.ts'
-import type { Patience } from '../../../firmware/cluster/replica/patience.ts'
+import type { ReplicaTimeouts } from '../../../firmware/cluster/replica/patience.ts'
 import { isLinearizable, type Operation } from '../history.ts'
 import { createDice, createModel, type Dice } from './model.ts'
 import {
@@ -29,7 +29,7 @@ const RUNS = process.env.COFFER_SLOW ? 1000 : 25
 const NODES = ['a', 'b', 'c']
 const CLIENTS = 2 // on each
 const STEPS = 12 // of each client
-const HASTE: Patience = {
+const HASTE: ReplicaTimeouts = {
   heartbeatMs: 20,
   heartbeatMsMax: 1000,
   retryMsMax: 100,

@@ -4,7 +4,7 @@
  */
 
 import { EtcdError } from '../../../firmware/cluster/etcd/error.ts'
-import type { Entry, Etcd, Revision, Write } from '../../../firmware/cluster/etcd/etcd.ts'
+import type { Etcd, KeyValue, Revision, Write } from '../../../firmware/cluster/etcd/etcd.ts'
 
 const TURNS_MAX = 6
 
@@ -40,8 +40,8 @@ export function createModel(): Model {
   const newer = new Set<() => void>()
 
   /** What the last revision of each key left, up to one. */
-  function at(limit: number): Map<string, Entry> {
-    const entries = new Map<string, Entry>()
+  function at(limit: number): Map<string, KeyValue> {
+    const entries = new Map<string, KeyValue>()
     for (const { revision, writes } of history) {
       if (revision > limit) break
       for (const { key, value } of writes) {

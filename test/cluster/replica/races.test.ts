@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { actAdmitted } from '../../../firmware/base/admission.ts'
-import { CofferError, unavailable } from '../../../firmware/base/error.ts'
+import { runAuthorized } from '../../../firmware/base/admission.ts'
+import { CofferError, wrongState } from '../../../firmware/base/error.ts'
 import { EtcdError } from '../../../firmware/cluster/etcd/error.ts'
-import type { Etcd, Found, Status } from '../../../firmware/cluster/etcd/etcd.ts'
-import { PATIENCE } from '../../../firmware/cluster/replica/patience.ts'
+import type { Etcd, ReadResult, Status } from '../../../firmware/cluster/etcd/etcd.ts'
+import { REPLICA_TIMEOUTS } from '../../../firmware/cluster/replica/patience.ts'
 import { removeObsolete } from '../../../firmware/cluster/replica/replacement.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import { commit, utf8 } from '../../store/rig.ts'
@@ -153,7 +153,7 @@ test('a refusal that waits for the newest ends when the node is locked', async (
       await new Promise(() => {}) // tells nothing
     },
   }))
-  b.patience = { ...PATIENCE, heartbeatMs: 2 ** 30, heartbeatMsMax: 2 ** 30, outcomeMsMax: 2 ** 30 }
+  b.patience = { ...REPLICA_TIMEOUTS, heartbeatMs: 2 ** 30, heartbeatMsMax: 2 ** 30, outcomeMsMax: 2 ** 30 }
   start(b)
   await b.replica.caughtUp()
   await put(a, 'x', '2')
@@ -166,7 +166,7 @@ test('a refusal that waits for the newest ends when the node is locked', async (
 })
 
 /** As a member that was killed after it was promoted, and has yet to read again that it was. */
-const asLearner = (old: () => Found | null, { get }: Etcd): Partial<Etcd> => ({
+const asLearner = (old: () => ReadResult | null, { get }: Etcd): Partial<Etcd> => ({
   async get(key, options) {
     const found = old()
     if (found === null) return get(key, options)
@@ -177,14 +177,14 @@ const asLearner = (old: () => Found | null, { get }: Etcd): Partial<Etcd> => ({
 })
 
 test('what a member has that was killed, and thinks that it has no vote, is not taken for an older cluster', async (t) => {
-  let old: Found | null = null
+  let old: ReadResult | null = null
   let asked = 0
-  const answer = (): Found | null => {
+  const answer = (): ReadResult | null => {
     asked++
     return old
   }
   const [a, b] = await pair(t, (etcd) => asLearner(answer, etcd))
-  b.patience = { ...PATIENCE, heartbeatMs: 1 }
+  b.patience = { ...REPLICA_TIMEOUTS, heartbeatMs: 1 }
   start(b)
   await b.replica.caughtUp()
   const before = await a.etcd.get('/coffer/head')
@@ -199,7 +199,7 @@ test('what a member has that was killed, and thinks that it has no vote, is not 
 })
 
 test('a learner that takes long to read all follows once it is promoted, and does not rest first', async (t) => {
-  let own: Found | null = null
+  let own: ReadResult | null = null
   const [a, b] = await pair(t, (etcd, node) => ({
     ...asLearner(() => own, etcd),
     async *pages(...these) {
@@ -236,7 +236,7 @@ test('a new node that is long in reading all is waited for, though it is late wi
       yield* etcd.pages(...these)
     },
   }))
-  b.patience = { ...PATIENCE, heartbeatMs: 1, openingMsMax: 0 }
+  b.patience = { ...REPLICA_TIMEOUTS, heartbeatMs: 1, openingMsMax: 0 }
   start(b)
   await b.replica.usable()
   await until('it follows', () => b.replica.state === 'following')
@@ -247,7 +247,7 @@ test('records are replaced by others only while whoever asks for it may do so', 
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'x', '1'))
   const [a] = nodes as [Node, Node]
   const contents = nodes.map(contentOf)
-  const rows = [...a.vault.replicate(() => Promise.reject(unavailable())).rows()]
+  const rows = [...a.vault.replicate(() => Promise.reject(wrongState())).rows()]
   let isAdmitted = true
   function* untilTheLast() {
     yield* rows
@@ -256,7 +256,7 @@ test('records are replaced by others only while whoever asks for it may do so', 
   const check = (): void => {
     if (!isAdmitted) throw new CofferError('forbidden', 'The user was deleted')
   }
-  const replacing = actAdmitted(check, () => a.replica.replaceAll(untilTheLast()))
+  const replacing = runAuthorized(check, () => a.replica.replaceAll(untilTheLast()))
   await assert.rejects(replacing, failsWith('forbidden', /was deleted/))
   assert.deepEqual(nodes.map(contentOf), contents)
   await until('nothing of it is left', async () => {
@@ -268,7 +268,7 @@ test('records are replaced by others only while whoever asks for it may do so', 
 test('records are replaced once at a time, and again as soon as that is done', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'x', '1'))
   const [a] = nodes as [Node, Node]
-  const rows = [...a.vault.replicate(() => Promise.reject(unavailable())).rows()]
+  const rows = [...a.vault.replicate(() => Promise.reject(wrongState())).rows()]
   for (let n = 0; n < 3; n++) {
     const { generation } = a.vault
     const replacing = a.replica.replaceAll(rows)

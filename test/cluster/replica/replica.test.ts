@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { CofferError, unavailable } from '../../../firmware/base/error.ts'
-import { inSlices } from '../../../firmware/base/slices.ts'
-import { PATIENCE } from '../../../firmware/cluster/replica/patience.ts'
+import { CofferError, wrongState } from '../../../firmware/base/error.ts'
+import { runInSlices } from '../../../firmware/base/slices.ts'
+import { REPLICA_TIMEOUTS } from '../../../firmware/cluster/replica/patience.ts'
 import { writeReplacement } from '../../../firmware/cluster/replica/replacement.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { createSetHash, emptySet } from '../../../firmware/store/record-set.ts'
@@ -182,7 +182,7 @@ async function rowsOf(t: TestContext, textOf: (n: number) => string | null, coun
     value === null ? [] : [{ collection: 'keys', name, value: utf8(`${name}=${value}`) }],
   )
   const vault = await vaultOf(t, changes)
-  return [...vault.replicate(() => Promise.reject(unavailable())).rows()]
+  return [...vault.replicate(() => Promise.reject(wrongState())).rows()]
 }
 
 /** So many come, so many are others than before, so many go. */
@@ -241,7 +241,7 @@ test('records that a member was ended over before they became the cluster’s ar
     const pages = await Array.fromAsync(a.etcd.pages('/coffer/', revision))
     return new Set(pages.flat().flatMap(({ key }) => /^\/coffer\/([0-9A-F]+)\//.exec(key)?.[1] ?? []))
   }
-  const copy = (await vaultOf(t, [])).replicate(() => Promise.reject(unavailable()))
+  const copy = (await vaultOf(t, [])).replicate(() => Promise.reject(wrongState()))
   const rows = await rowsOf(t, replaced, 300)
   const { generation, reservation } = await writeReplacement({ etcd: a.etcd, copy, random: systemRandom }, rows)
   await restart(b)
@@ -263,11 +263,11 @@ test('what comes is looked at before any of it is adopted', async (t) => {
   const { add } = createSetHash('keys', new Uint8Array(32).fill(3))
   for (const { row } of rows) add(set, row.slot, row.sealed)
   const vault = await vaultOf(t, [{ collection: 'keys', name: 'old', value: utf8('old=1') }])
-  const copy = vault.replicate(() => Promise.reject(unavailable()))
+  const copy = vault.replicate(() => Promise.reject(wrongState()))
   const comparison = copy.compare()
-  for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
+  for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
   const adoption = { head: { n: 9, sets: new Map([['keys', set]]) }, generation: 'AB', alongside() {}, partly() {} }
-  await assert.rejects(inSlices(comparison.adopt(adoption)), failsWith('invalid', /damaged or not in its place/))
+  await assert.rejects(runInSlices(comparison.adopt(adoption)), failsWith('invalid', /damaged or not in its place/))
   assert.equal([...copy.rows()].length, 1)
   assert.equal(text(vault.get('keys', 'old')), 'old=1')
 })
@@ -351,7 +351,7 @@ test('a node whose disk is full says so once, and has all that came meanwhile wh
   stop(b!)
   openStores(b!)
   fill()
-  b!.patience = { ...PATIENCE, openingMsMax: 0 }
+  b!.patience = { ...REPLICA_TIMEOUTS, openingMsMax: 0 }
   start(b!)
   await b!.replica.usable() // with the copy of before
   assert.equal(get(b!, 'x'), '1')

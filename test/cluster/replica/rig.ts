@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { CofferError, unavailable } from '../../../firmware/base/error.ts'
+import { CofferError, wrongState } from '../../../firmware/base/error.ts'
 import type { Etcd } from '../../../firmware/cluster/etcd/etcd.ts'
 import { loadRecords } from '../../../firmware/cluster/replica/load.ts'
-import type { Patience } from '../../../firmware/cluster/replica/patience.ts'
+import type { ReplicaTimeouts } from '../../../firmware/cluster/replica/patience.ts'
 import { openPosition, type PositionRow } from '../../../firmware/cluster/replica/position.ts'
 import { type Replica, startReplica } from '../../../firmware/cluster/replica/replica.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
@@ -35,7 +35,7 @@ export interface Node {
   troubles: string[]
   /** Moves on when told to, and with the time. */
   laterMs: number
-  patience?: Patience
+  patience?: ReplicaTimeouts
 }
 
 /** The value begins with its name. */
@@ -125,7 +125,7 @@ export async function load(node: Node): Promise<void> {
   const { etcd, name: member, position, vault } = node
   await loadRecords({
     ...{ etcd, member, position, random: systemRandom },
-    copy: vault.replicate(() => Promise.reject(unavailable())),
+    copy: vault.replicate(() => Promise.reject(wrongState())),
     domainKey: vault.domainKey,
     generation: vault.generation,
   })

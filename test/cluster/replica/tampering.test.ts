@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { cpSync, rmSync } from 'node:fs'
 import test, { type TestContext } from 'node:test'
-import type { Entry, Write } from '../../../firmware/cluster/etcd/etcd.ts'
+import type { KeyValue, Write } from '../../../firmware/cluster/etcd/etcd.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { deriveSealKey, seal } from '../../../firmware/crypto/seal.ts'
 import { utf8 } from '../../store/rig.ts'
@@ -84,7 +84,7 @@ const one = (entries: Map<string, Uint8Array>, key: string): Write => ({ key, va
 
 async function everything(node: Node): Promise<Map<string, Uint8Array>> {
   const { revision } = await node.etcd.get(HEAD)
-  const pages: Entry[][] = await Array.fromAsync(node.etcd.pages('/coffer/', revision))
+  const pages: KeyValue[][] = await Array.fromAsync(node.etcd.pages('/coffer/', revision))
   return new Map(pages.flat().map(({ key, value }) => [key, value]))
 }
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DECLARATIONS } from '../../../firmware/app.ts'
-import type { State } from '../../../firmware/base/states.ts'
+import type { ApplianceState } from '../../../firmware/base/states.ts'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import type { Declaration } from '../../../firmware/kms/pipeline/endpoint.ts'
 import { BACKUP, digestStore, restore, setBackupPassphrase, takeBackup, unlock } from '../../backup/rig.ts'
@@ -80,7 +80,7 @@ interface Held {
   release: () => void
 }
 
-const withBody = (states: State): Declaration<never>[] =>
+const withBody = (states: ApplianceState): Declaration<never>[] =>
   (DECLARATIONS as readonly Declaration<never>[]).filter(
     ({ body, states: offered }) => body !== undefined && offered.includes(states),
   )
@@ -113,7 +113,7 @@ function hold(rig: Rig, declaration: Declaration<never>, backup: Uint8Array<Arra
   return { name, expected: sample.status || undefined, answer, opened: opened.promise, release: released.resolve }
 }
 
-async function holdAll(rig: Rig, backup: Uint8Array<ArrayBuffer>, state: State, team = ''): Promise<Held[]> {
+async function holdAll(rig: Rig, backup: Uint8Array<ArrayBuffer>, state: ApplianceState, team = ''): Promise<Held[]> {
   const usable = withBody(state).filter(({ access }) => team === '' || (access !== 'public' && access.scope === 'any'))
   const held = usable.map((declaration) => hold(rig, declaration, backup, team))
   await Promise.all(held.map(({ opened }) => opened))

@@ -163,7 +163,7 @@ test('versions of users, keys and lists are the same after a restart, and change
     [false, false, false, true, false],
   )
   assert.deepEqual(versions(rig.reopen()), third)
-  const claim = rig.store.claim() // as a restore does
+  const claim = rig.store.lockStore() // as a restore does
   claim.transaction(() => {})
   claim.release()
   const after = versions(rig.reopen())

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inSlices } from '../../../firmware/base/slices.ts'
+import { runInSlices } from '../../../firmware/base/slices.ts'
 import type { Collection } from '../../../firmware/kms/domain/collections.ts'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
@@ -100,9 +100,9 @@ test('a key that was damaged meanwhile and is mended from elsewhere is there onc
   damage(rig, 'users', 'other')
   damage(rig, 'namespaces', 'team')
   const comparison = copy.compare()
-  for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
+  for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
   const { generation } = rig.vault
-  await inSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
+  await runInSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
   assert.deepEqual(keys.list('', {}), ['one', 'two'])
   assert.equal(keys.size(''), 2)
   assert.equal(keys.listVersion(''), version)

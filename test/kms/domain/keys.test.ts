@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inSlices } from '../../../firmware/base/slices.ts'
+import { runInSlices } from '../../../firmware/base/slices.ts'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import { bucketOf } from '../../../firmware/kms/domain/key-counts.ts'
 import { encodeKey } from '../../../firmware/kms/domain/key-record.ts'
@@ -223,8 +223,8 @@ function keepRecords(vault: Vault): () => Promise<void> {
   vault.standAlone()
   return async () => {
     const comparison = vault.replicate(() => assert.fail()).compare()
-    for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
-    await inSlices(comparison.adopt(adoption))
+    for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
+    await runInSlices(comparison.adopt(adoption))
     vault.standAlone()
   }
 }

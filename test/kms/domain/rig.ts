@@ -3,7 +3,7 @@
 import type { TestContext } from 'node:test'
 import { createClock } from '../../../firmware/base/clock.ts'
 import { CofferError } from '../../../firmware/base/error.ts'
-import { createLog, type Entry } from '../../../firmware/base/log.ts'
+import { createLog, type LogEntry } from '../../../firmware/base/log.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../../firmware/crypto/types.ts'
 import type { NewKey } from '../../../firmware/kms/domain/keys.ts'
@@ -23,7 +23,7 @@ export interface DomainRig {
   /** Of the domain that is open. */
   readonly vault: Vault
   domain: Operational
-  entries: Entry[]
+  entries: LogEntry[]
   derivations: ScryptCost[]
   /** What is remembered ages by this clock. */
   nowMs: number
@@ -36,7 +36,7 @@ export interface DomainRig {
 export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise<DomainRig> {
   const storeRig = createStoreRig(t)
   const store = storeRig.open()
-  const entries: Entry[] = []
+  const entries: LogEntry[] = []
   const derivations: ScryptCost[] = []
   let failing = false
   let vault: Vault | undefined

@@ -3,8 +3,8 @@
 import { createReadStream } from 'node:fs'
 import type { AuditLine } from '../../../firmware/client/audit-lines.ts'
 import type { AuditFilter } from '../../../firmware/client/types.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { counted, createProgress, writeWhole } from '../files.ts'
 import { plain } from '../output.ts'
@@ -61,7 +61,7 @@ export const AUDIT: Command[] = [
   },
 ]
 
-async function show({ client, output, signal }: Context, given: Given): Promise<void> {
+async function show({ client, output, signal }: CommandContext, given: OptionValues): Promise<void> {
   const texts = ['by', 'action', 'key', 'from', 'to'].map(
     (name) => [name === 'by' ? 'user' : name, given.text(name)] as const,
   )
@@ -97,7 +97,7 @@ function sentence({ sequence, time, user, address, action, namespace, result, fa
   return plain([sequence, time, who, address, action, result, ...more].join('  '))
 }
 
-async function verify({ output }: Context, given: Given): Promise<void> {
+async function verify({ output }: CommandContext, given: OptionValues): Promise<void> {
   const key = given.text('key')
   if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw usage(`--key: not 64 hex digits: ${key}`)
   const known = new Map(given.list('known').map(noted))

@@ -2,8 +2,8 @@
 
 import type { Client } from '../../../firmware/client/client.ts'
 import type { AuditSettings, Network } from '../../../firmware/client/types.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
 import { readInput } from '../files.ts'
 import { SUBJECT, subjectOf } from './keys.ts'
@@ -251,13 +251,13 @@ export const CONFIG: Command[] = [
   })),
 ]
 
-export async function changeUnlock({ client, passphrase }: Context): Promise<void> {
+export async function changeUnlock({ client, passphrase }: CommandContext): Promise<void> {
   const currentPassphrase = await passphrase('current-passphrase', 'Current unlock passphrase')
   const newPassphrase = await passphrase('new-passphrase', 'New unlock passphrase', true)
   await client().setUnlockPassphrase({ newPassphrase, currentPassphrase })
 }
 
-export async function changeBackup({ client, passphrase, given }: Context): Promise<void> {
+export async function changeBackup({ client, passphrase, given }: CommandContext): Promise<void> {
   const currentPassphrase = given.flag('first')
     ? ''
     : await passphrase('current-passphrase', 'Current backup passphrase')
@@ -265,7 +265,7 @@ export async function changeBackup({ client, passphrase, given }: Context): Prom
   await client().setBackupPassphrase({ newPassphrase, currentPassphrase })
 }
 
-export function setNetwork({ client }: Context, given: Given): Promise<void> {
+export function setNetwork({ client }: CommandContext, given: OptionValues): Promise<void> {
   const cidr = given.text('ipv6-cidr')
   const network: Network = {
     ipAddress: needed(given, 'ip-address'),
@@ -276,7 +276,7 @@ export function setNetwork({ client }: Context, given: Given): Promise<void> {
   return client().setNetwork(network)
 }
 
-export function setNtp({ client }: Context, given: Given): Promise<void> {
+export function setNtp({ client }: CommandContext, given: OptionValues): Promise<void> {
   const ntpIP = given.text('ntp-ip')
   const ntsName = given.text('nts-name')
   return client().setNtp({ ...(ntpIP !== undefined && { ntpIP }), ...(ntsName !== undefined && { ntsName }) })
@@ -284,19 +284,19 @@ export function setNtp({ client }: Context, given: Given): Promise<void> {
 
 const SYSLOG_PORT = 514
 
-export const setLogging = ({ client }: Context, given: Given): Promise<void> =>
+export const setLogging = ({ client }: CommandContext, given: OptionValues): Promise<void> =>
   client().setLogging({
     ipAddress: needed(given, 'ip-address'),
     port: given.number('port') ?? SYSLOG_PORT,
     logLevel: given.text('log-level') ?? 'info',
   })
 
-export function tlsKeyOf(given: Given): { type: string; length?: number } {
+export function tlsKeyOf(given: OptionValues): { type: string; length?: number } {
   const length = given.number('length')
   return { type: given.text('type') ?? 'EC_P256', ...(length !== undefined && { length }) }
 }
 
-function needed(given: Given, name: string): string {
+function needed(given: OptionValues, name: string): string {
   const value = given.text(name)
   if (value === undefined) throw usage(`--${name} is missing`)
   return value

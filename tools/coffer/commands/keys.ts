@@ -2,8 +2,8 @@
 
 import { PURPOSES, type PurposeName } from '../../../firmware/client/purposes.ts'
 import type { Key, KeyAttributes, KeyPage, Subject } from '../../../firmware/client/types.ts'
-import type { Command, Given, Options } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, CommandOptions, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { readInput, writeWhole } from '../files.ts'
 import { table } from '../output.ts'
@@ -15,12 +15,12 @@ const MECHANISM = {
   many: true,
   summary: 'what the key may be used for; may be given again',
 } as const
-export const ATTRIBUTES: Options = {
+export const ATTRIBUTES: CommandOptions = {
   mechanism: { ...MECHANISM, short: 'm' },
   label: { short: 's', value: 'TEXT', summary: 'a text of up to 32 bytes' },
   tags: { value: 'TAG', many: true, summary: 'only Operators with this tag may use it; may be given again' },
 }
-export const SUBJECT: Options = {
+export const SUBJECT: CommandOptions = {
   'common-name': { value: 'TEXT', summary: 'CN; the first --name if left out' },
   name: { value: 'NAME', many: true, summary: 'a DNS name or address (subjectAltName); may be given again' },
   san: { value: 'NAME', many: true, summary: 'the same as --name' },
@@ -208,7 +208,7 @@ export const KEYS: Command[] = [
   },
 ]
 
-export async function listKeys({ client, output }: Context, given: Given): Promise<void> {
+export async function listKeys({ client, output }: CommandContext, given: OptionValues): Promise<void> {
   const [prefix = given.text('prefix')] = given.arguments
   const label = given.text('label')
   const filter = {
@@ -245,7 +245,7 @@ const PAGE_KEYS = 1000
 
 /** Page by page. */
 export async function detailedKeys(
-  api: ReturnType<Context['client']>,
+  api: ReturnType<CommandContext['client']>,
   filter: { filter?: boolean; label?: string; types?: 'all' },
   prefix?: string,
 ): Promise<KeyPage['keys']> {
@@ -261,7 +261,11 @@ export async function detailedKeys(
   }
 }
 
-export async function generateKey({ client, output }: Context, given: Given, id: string | undefined): Promise<void> {
+export async function generateKey(
+  { client, output }: CommandContext,
+  given: OptionValues,
+  id: string | undefined,
+): Promise<void> {
   const purpose = PURPOSES[given.text('for') as PurposeName]
   const type = given.text('type') ?? purpose?.type
   if (type === undefined)
@@ -279,7 +283,12 @@ export async function generateKey({ client, output }: Context, given: Given, id:
   output.result(made, () => made.id)
 }
 
-export async function importPem({ client, output }: Context, given: Given, file: string, id: string | undefined) {
+export async function importPem(
+  { client, output }: CommandContext,
+  given: OptionValues,
+  file: string,
+  id: string | undefined,
+) {
   const pem = readInput(file).toString('latin1')
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(pem)) throw new Failure(EXIT.refused, `no private key in PEM: ${file}`)
   const attributes = attributesOf(given)
@@ -291,7 +300,7 @@ export async function importPem({ client, output }: Context, given: Given, file:
   output.result({ id }, () => id)
 }
 
-export function attributesOf(given: Given): KeyAttributes {
+export function attributesOf(given: OptionValues): KeyAttributes {
   const tags = given.list('tags')
   const label = given.text('label')
   return {
@@ -301,7 +310,7 @@ export function attributesOf(given: Given): KeyAttributes {
   }
 }
 
-export function subjectOf(given: Given): Subject {
+export function subjectOf(given: OptionValues): Subject {
   const written = [...given.list('name'), ...given.list('san')]
   const commonName = given.text('common-name') ?? written[0]
   if (commonName === undefined) throw usage('whose certificate is it?', '--name www.example.org, or --common-name TEXT')

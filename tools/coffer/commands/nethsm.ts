@@ -3,8 +3,8 @@
  * followed. Those that have the same name here (sign, unlock, update and others) take its options where they are.
  */
 
-import type { Command, Given, Options } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, CommandOptions, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { readInput, writeWhole } from '../files.ts'
 import {
@@ -39,7 +39,7 @@ function nethsm(
   like: string,
   roles: Command['roles'],
   run: Run,
-  options?: Options,
+  options?: CommandOptions,
   example = names,
 ): Command {
   return {
@@ -498,7 +498,7 @@ export const NETHSM: Command[] = [
 ]
 
 /** Private numbers come from files, like passphrases. */
-async function addKey({ client, output, passphrase }: Context, given: Given): Promise<void> {
+async function addKey({ client, output, passphrase }: CommandContext, given: OptionValues): Promise<void> {
   const type = given.text('type')
   if (type === undefined) throw usage('--type is missing')
   const exponent = given.text('public-exponent')
@@ -521,7 +521,7 @@ async function addKey({ client, output, passphrase }: Context, given: Given): Pr
 }
 
 /** OpenSSL opens it; its password and the key go through pipes. */
-async function importPkcs12({ client, output, passphrase }: Context, given: Given): Promise<void> {
+async function importPkcs12({ client, output, passphrase }: CommandContext, given: OptionValues): Promise<void> {
   const { spawnSync } = await import('node:child_process')
   const [file] = given.arguments
   const password = await passphrase('password', `Password of ${file}`)
@@ -556,7 +556,7 @@ const pemOf = (text: string, pattern: RegExp): string | null => {
   return found === null ? null : `${found[0]}\n`
 }
 
-async function getConfig({ client, output }: Context, given: Given): Promise<void> {
+async function getConfig({ client, output }: CommandContext, given: OptionValues): Promise<void> {
   const api = client()
   const calls: Record<string, () => Promise<unknown>> = {
     logging: () => api.logging(),
@@ -573,12 +573,12 @@ async function getConfig({ client, output }: Context, given: Given): Promise<voi
   output.result(found)
 }
 
-async function addMemberFile(context: Context, given: Given): Promise<void> {
+async function addMemberFile(context: CommandContext, given: OptionValues): Promise<void> {
   const added = await context.client().addMember(given.list('url'))
   await writeWhole(given.arguments[0]!, [Buffer.from(JSON.stringify(added))], context.signal)
 }
 
-async function validateBackup({ output, passphrase, given }: Context): Promise<void> {
+async function validateBackup({ output, passphrase, given }: CommandContext): Promise<void> {
   const { openBackup } = await import('../backup-file.ts')
   const isSealed = given.text('backup-passphrase') === undefined
   const words = isSealed ? null : await passphrase('backup-passphrase', 'Passphrase of the backup')
@@ -590,7 +590,7 @@ async function validateBackup({ output, passphrase, given }: Context): Promise<v
   )
 }
 
-async function exportBackup({ output, passphrase, given }: Context): Promise<void> {
+async function exportBackup({ output, passphrase, given }: CommandContext): Promise<void> {
   const { openBackup } = await import('../backup-file.ts')
   const words = await passphrase('backup-passphrase', 'Passphrase of the backup')
   const { version, salt, domainKey, entries } = openBackup(readInput(given.arguments[0]!), words)
@@ -600,7 +600,7 @@ async function exportBackup({ output, passphrase, given }: Context): Promise<voi
   )
 }
 
-function keyOf(given: Given): string {
+function keyOf(given: OptionValues): string {
   const id = given.text('key-id')
   if (id === undefined) throw usage('--key-id is missing')
   return id

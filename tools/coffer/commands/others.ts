@@ -1,8 +1,8 @@
 /** The cluster, and the chat. */
 
 import type { MemberAdd } from '../../../firmware/client/types.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
 import { readInput } from '../files.ts'
 import { tlsCommands } from './config.ts'
@@ -162,17 +162,17 @@ export const OTHERS: Command[] = [
   })),
 ]
 
-async function addMember({ client, output }: Context, given: Given): Promise<void> {
+async function addMember({ client, output }: CommandContext, given: OptionValues): Promise<void> {
   const made = await client().addMember(given.list('url'))
   output.result(made, () => JSON.stringify(made, null, 2)) // which is what joins
 }
 
-export async function getAuthority({ client, output }: Context): Promise<void> {
+export async function getAuthority({ client, output }: CommandContext): Promise<void> {
   const pem = await client().clusterAuthority()
   output.result({ pem }, () => pem)
 }
 
-export async function joinCluster({ client, passphrase, given }: Context): Promise<void> {
+export async function joinCluster({ client, passphrase, given }: CommandContext): Promise<void> {
   const data = JSON.parse(readInput(given.arguments[0]!).toString('utf8')) as MemberAdd
   const backupPassphrase = await passphrase('backup-passphrase', 'Backup passphrase')
   await client().joinCluster({ ...data, backupPassphrase })

@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { writeWhole } from '../files.ts'
 import { meet } from '../transport.ts'
@@ -29,7 +29,7 @@ export const PKCS11: Command[] = [
   },
 ]
 
-async function run(context: Context, given: Given): Promise<void> {
+async function run(context: CommandContext, given: OptionValues): Promise<void> {
   const { output, signal, profile, profileName, user, url, trust } = context
   const file = given.text('output') ?? join(homedir(), '.config/nitrokey/p11nethsm.conf') // one of three where it looks
   if (!isOurs(file)) throw new Failure(EXIT.refused, `${file} was written by somebody else`, '--output FILE')

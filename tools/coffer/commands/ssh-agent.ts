@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fromBase64, toBase64 } from '../../../firmware/client/bytes.ts'
 import type { Client } from '../../../firmware/client/client.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, explain, Failure } from '../failure.ts'
 import { partsOf, sshText } from '../public.ts'
 import {
@@ -52,7 +52,7 @@ interface Identity {
   blob: Buffer
 }
 
-async function run(context: Context, given: Given): Promise<void> {
+async function run(context: CommandContext, given: OptionValues): Promise<void> {
   const { createServer } = await import('node:net')
   const { output, signal } = context
   await expectOperational(context)
@@ -76,7 +76,7 @@ async function run(context: Context, given: Given): Promise<void> {
   }
 }
 
-function createAgent(context: Context, api: Client, only: readonly string[]) {
+function createAgent(context: CommandContext, api: Client, only: readonly string[]) {
   const { output } = context
   async function identities(): Promise<Identity[]> {
     const keys = await detailedKeys(api, { filter: true })
@@ -131,7 +131,7 @@ function createAgent(context: Context, api: Client, only: readonly string[]) {
 }
 
 /** Needs no passphrase, and none is sent to an appliance that cannot use it. */
-async function expectOperational({ open }: Context): Promise<void> {
+async function expectOperational({ open }: CommandContext): Promise<void> {
   const state = await open().state()
   if (state !== 'Operational') throw new Failure(EXIT.state, `the appliance is ${state}: no key can be used`)
 }

@@ -4,7 +4,7 @@ import { createClient } from '../../../firmware/client/client.ts'
 import { ApiError } from '../../../firmware/client/request.ts'
 import type { Role, State } from '../../../firmware/client/types.ts'
 import type { Command } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { addressOf } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { table } from '../output.ts'
@@ -171,7 +171,7 @@ export const START: Command[] = [
   },
 ]
 
-async function connect(context: Context): Promise<void> {
+async function connect(context: CommandContext): Promise<void> {
   const { given, output } = context
   const url = addressOf(given.arguments[0]!)
   const name = given.text('as') ?? context.profileName()
@@ -199,7 +199,7 @@ async function connect(context: Context): Promise<void> {
 
 /** A connection that fails while it restarts counts as another state. */
 export async function waitFor(
-  { open, signal, output }: Context,
+  { open, signal, output }: CommandContext,
   states: readonly State[],
   seconds: number,
   after: (state: State | null) => boolean = () => true,

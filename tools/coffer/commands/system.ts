@@ -1,8 +1,8 @@
 /** The appliance as a machine: what it is, backups, updates, restarts, its end. */
 
 import type { Client } from '../../../firmware/client/client.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { counted, createProgress, size, uploadOf, writeWhole } from '../files.ts'
 import { members, plain } from '../output.ts'
@@ -149,7 +149,7 @@ export const SYSTEM: Command[] = [
   },
 ]
 
-export async function createBackup({ client, given, output, signal }: Context, file: string): Promise<void> {
+export async function createBackup({ client, given, output, signal }: CommandContext, file: string): Promise<void> {
   const format = given.text('format') as 'nethsm' | 'coffer' | undefined
   const answer = await client().backup(format, { signal })
   if (file === '-') {
@@ -167,7 +167,7 @@ export async function createBackup({ client, given, output, signal }: Context, f
   output.note(`${file}: ${size(total)}. It is opened by the backup passphrase and the unlock passphrase of today.`)
 }
 
-export async function restoreBackup(context: Context, given: Given, file: string): Promise<void> {
+export async function restoreBackup(context: CommandContext, given: OptionValues, file: string): Promise<void> {
   const { open, client, output, passphrase, signal } = context
   const state = await open().state()
   if (state === 'Locked' || state === 'Failed') throw new Failure(EXIT.state, `the appliance is ${state}`)
@@ -189,7 +189,7 @@ export async function restoreBackup(context: Context, given: Given, file: string
     output.note(`Its TLS key is that of the backup from now on: coffer connect ${context.url()}`)
 }
 
-async function update(context: Context, given: Given): Promise<void> {
+async function update(context: CommandContext, given: OptionValues): Promise<void> {
   const { client, output, signal } = context
   const [file] = given.arguments
   const upload = uploadOf(file!, (bytes) => progress.at(bytes))
@@ -222,7 +222,7 @@ async function update(context: Context, given: Given): Promise<void> {
 }
 
 /** On trial every answer is 503. */
-async function untilGood({ client, output }: Context, before: string): Promise<void> {
+async function untilGood({ client, output }: CommandContext, before: string): Promise<void> {
   const [build, software] = await Promise.all([buildOf(client()), client().software()])
   if (software.updateFallback !== undefined)
     throw new Failure(EXIT.refused, `the update was left: ${JSON.stringify(software.updateFallback)}`)
@@ -234,7 +234,7 @@ const buildOf = async (api: Client): Promise<string> =>
   (await api.software()).build ?? (await api.systemInfo()).softwareBuild
 
 /** `softwareVersion` is that of the API; people read the appliance's own, and programs what the API sent. */
-async function showInfo({ client, output }: Context): Promise<void> {
+async function showInfo({ client, output }: CommandContext): Promise<void> {
   const [info, { version, build }] = await Promise.all([client().systemInfo(), client().software()])
   const { softwareVersion, softwareBuild, ...rest } = info
   const own = version === undefined ? { version: softwareVersion, build: softwareBuild } : { version, build }
@@ -242,21 +242,21 @@ async function showInfo({ client, output }: Context): Promise<void> {
 }
 
 /** Operational it is done by an administrator, otherwise by anybody. */
-async function asMayBe({ client, open }: Context) {
+async function asMayBe({ client, open }: CommandContext) {
   return (await open().state()) === 'Operational' ? client() : open()
 }
 
-export async function reboot(context: Context, given: Given): Promise<void> {
+export async function reboot(context: CommandContext, given: OptionValues): Promise<void> {
   await certain(given.flag('force'), 'The appliance restarts.', 'reboot')
   await (await asMayBe(context)).reboot()
 }
 
-export async function shutdown(context: Context, given: Given): Promise<void> {
+export async function shutdown(context: CommandContext, given: OptionValues): Promise<void> {
   await certain(given.flag('force'), 'The appliance goes off.', 'shutdown')
   await (await asMayBe(context)).shutdown()
 }
 
-export async function factoryReset(context: Context, given: Given): Promise<void> {
+export async function factoryReset(context: CommandContext, given: OptionValues): Promise<void> {
   await certain(given.flag('force'), 'Every key is lost for ever.', 'reset')
   await (await asMayBe(context)).factoryReset()
 }

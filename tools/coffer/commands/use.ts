@@ -3,8 +3,8 @@
 import { fromBase64, toBase64 } from '../../../firmware/client/bytes.ts'
 import { decryptModes, type SignMode, signModes } from '../../../firmware/client/signatures.ts'
 import type { Key } from '../../../firmware/client/types.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { readInput, writeWhole } from '../files.ts'
 
@@ -90,7 +90,7 @@ export const USE: Command[] = [
   },
 ]
 
-async function sign(context: Context, given: Given): Promise<void> {
+async function sign(context: CommandContext, given: OptionValues): Promise<void> {
   const { client, output } = context
   const { id, file, data } = subjectsOf('sign', given)
   const api = client()
@@ -107,7 +107,7 @@ async function sign(context: Context, given: Given): Promise<void> {
   await deliver(context, target, fromBase64(signature), { signature })
 }
 
-async function verify({ client, output }: Context, given: Given): Promise<void> {
+async function verify({ client, output }: CommandContext, given: OptionValues): Promise<void> {
   const [id, file, signatureFile = `${file}.sig`] = given.arguments
   if (file === '-' && given.arguments[2] === undefined) throw usage('SIGNATURE is missing')
   const api = client()
@@ -136,7 +136,7 @@ async function verify({ client, output }: Context, given: Given): Promise<void> 
   )
 }
 
-async function decrypt(context: Context, given: Given): Promise<void> {
+async function decrypt(context: CommandContext, given: OptionValues): Promise<void> {
   const { client, output } = context
   const { id, file, data } = subjectsOf('decrypt', given)
   const api = client()
@@ -162,7 +162,7 @@ async function decrypt(context: Context, given: Given): Promise<void> {
   await deliver(context, given.text('output') ?? '-', isAes ? withoutPadding(plain) : plain, { decrypted })
 }
 
-async function encrypt(context: Context, given: Given): Promise<void> {
+async function encrypt(context: CommandContext, given: OptionValues): Promise<void> {
   const { client, output } = context
   const { id, file, data } = subjectsOf('encrypt', given)
   const iv = given.text('initialization-vector')
@@ -193,7 +193,7 @@ function withoutPadding(bytes: Uint8Array): Uint8Array {
 }
 
 /** KEY and FILE, or NetHSM's --key-id and --data. */
-function subjectsOf(words: string, given: Given): { id: string; file: string; data: string | undefined } {
+function subjectsOf(words: string, given: OptionValues): { id: string; file: string; data: string | undefined } {
   const named = given.text('key-id')
   const data = given.text('data')
   const positionals = named === undefined ? given.arguments : [named, ...given.arguments]
@@ -205,7 +205,7 @@ function subjectsOf(words: string, given: Given): { id: string; file: string; da
 }
 
 /** The mode that was asked for, or the first that the key permits. */
-function modeOf(key: Key, given: Given): SignMode {
+function modeOf(key: Key, given: OptionValues): SignMode {
   const bytes = key.public?.data === undefined ? undefined : fromBase64(key.public.data).length
   const modes = signModes({ ...key, ...(bytes !== undefined && { dataBytes: bytes }) })
   const wanted = given.text('mode')
@@ -258,7 +258,7 @@ function wholeOf(file: string): Uint8Array {
 }
 
 async function deliver(
-  { output, signal, given }: Context,
+  { output, signal, given }: CommandContext,
   target: string,
   bytes: Uint8Array,
   value: unknown,

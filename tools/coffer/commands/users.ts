@@ -1,8 +1,8 @@
 /** Users, their tags and passphrases, and namespaces. */
 
 import type { NewUser, Role } from '../../../firmware/client/types.ts'
-import type { Command, Given } from '../command.ts'
-import type { Context } from '../context.ts'
+import type { Command, OptionValues } from '../command.ts'
+import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
 import { table } from '../output.ts'
 import { certain, ROLES } from './start.ts'
@@ -140,7 +140,7 @@ export const USERS: Command[] = [
   },
 ]
 
-async function namespaceQuota({ client, output }: Context, given: Given): Promise<void> {
+async function namespaceQuota({ client, output }: CommandContext, given: OptionValues): Promise<void> {
   const [id] = given.arguments
   const numbers = ['keys', 'users'].map((name) => [name, given.number(name)] as const)
   const wanted = numbers.filter(([, number]) => number !== undefined)
@@ -148,7 +148,7 @@ async function namespaceQuota({ client, output }: Context, given: Given): Promis
   await client().setNamespaceQuota(id!, Object.fromEntries(wanted))
 }
 
-export async function listNamespaces({ client, output }: Context): Promise<void> {
+export async function listNamespaces({ client, output }: CommandContext): Promise<void> {
   const found = await client().namespaces()
   const ids = () => found.map(({ id }) => id)
   output.result(found, () => ids().join('\n'), ids)
@@ -156,7 +156,7 @@ export async function listNamespaces({ client, output }: Context): Promise<void>
 
 const AT_ONCE = 6
 
-export async function listUsers({ client, output }: Context, given: Given): Promise<void> {
+export async function listUsers({ client, output }: CommandContext, given: OptionValues): Promise<void> {
   const api = client()
   const users = await api.users()
   const ids = () => users.map(({ user }) => user)
@@ -170,7 +170,7 @@ export async function listUsers({ client, output }: Context, given: Given): Prom
   output.result(rows, () => table(['USER', 'ROLE', 'NAME'], cells), ids)
 }
 
-export async function addUser(context: Context, given: Given, id: string | undefined): Promise<void> {
+export async function addUser(context: CommandContext, given: OptionValues, id: string | undefined): Promise<void> {
   const { client, output, passphrase, remember } = context
   const role = given.text('role') as Role | undefined
   if (role === undefined) throw usage('which role?', `--role ${ROLES.join(', ')}`)
@@ -187,6 +187,6 @@ export async function addUser(context: Context, given: Given, id: string | undef
   output.result({ id: made }, () => made)
 }
 
-export async function setPassphrase({ client, passphrase, user }: Context, id = user()): Promise<void> {
+export async function setPassphrase({ client, passphrase, user }: CommandContext, id = user()): Promise<void> {
   await client().setPassphrase(id, await passphrase('passphrase', `New passphrase of ${id}`, true))
 }

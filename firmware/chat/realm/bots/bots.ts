@@ -5,7 +5,7 @@ import type { Realm } from '../model/realm.ts'
 import type { Bot, User } from '../model/records.ts'
 import { atLeast, ROLES, type Role } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { botLocalPart } from '../model/user-names.ts'
 import { publishBot, publishBotGone, publishBotUpdate } from '../objects/bot-events.ts'
 import { renewKey, replaceKey } from '../objects/bot-keys.ts'
@@ -43,7 +43,7 @@ interface NewBot extends GivenDefaults {
 }
 
 /** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
-export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { bot: BotUser; key: string } {
+export function createBot(realm: Realm, turn: Transaction, me: User, given: NewBot): { bot: BotUser; key: string } {
   if (!mayCreate(realm, me, given.type)) throw forbidden('Insufficient permission')
   const email = botAddress(realm, given.shortName)
   expectFreeBotName(realm, given.fullName, null)
@@ -85,7 +85,7 @@ interface BotChange extends GivenDefaults {
 }
 
 /** Within a change: all of it or nothing. */
-export function changeBot(realm: Realm, turn: Turn, me: User, id: number, change: BotChange): BotUser {
+export function changeBot(realm: Realm, turn: Transaction, me: User, id: number, change: BotChange): BotUser {
   let bot = findManagedBot(realm, me, id)
   if (change.fullName !== undefined) bot = changeBotName(realm, turn, bot, change.fullName)
   if (change.shortName !== undefined) bot = changeShortName(realm, turn, bot, change.shortName)
@@ -96,7 +96,7 @@ export function changeBot(realm: Realm, turn: Turn, me: User, id: number, change
   return bot
 }
 
-function changeBotName(realm: Realm, turn: Turn, bot: BotUser, name: string): BotUser {
+function changeBotName(realm: Realm, turn: Transaction, bot: BotUser, name: string): BotUser {
   expectFreeBotName(realm, name, bot)
   const after = changeName(realm, turn, bot, name) as BotUser
   if (after !== bot) publishBotUpdate(realm, turn, after, { full_name: after.fullName })
@@ -113,7 +113,7 @@ export function expectFreeBotName(realm: Realm, given: string, bot: User | null)
 }
 
 /** Level 447. */
-function changeShortName(realm: Realm, turn: Turn, bot: BotUser, shortName: string): BotUser {
+function changeShortName(realm: Realm, turn: Transaction, bot: BotUser, shortName: string): BotUser {
   const deliveryEmail = botAddress(realm, shortName, bot)
   return deliveryEmail === bot.deliveryEmail
     ? bot
@@ -129,12 +129,12 @@ function botAddress(realm: Realm, shortName: string, bot: User | null = null): s
 }
 
 /** Level 130. */
-function changeBotRole(realm: Realm, turn: Turn, me: User, bot: BotUser, role: Role): BotUser {
+function changeBotRole(realm: Realm, turn: Transaction, me: User, bot: BotUser, role: Role): BotUser {
   if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
   return changeRole(realm, turn, me, bot, role) as BotUser
 }
 
-function changeDefaults(realm: Realm, turn: Turn, me: User, bot: BotUser, given: GivenDefaults): BotUser {
+function changeDefaults(realm: Realm, turn: Transaction, me: User, bot: BotUser, given: GivenDefaults): BotUser {
   const chosen = chosenDefaults(realm, me, given)
   if (Object.keys(chosen).length === 0) return bot
   const after = { ...bot, bot: { ...bot.bot, ...chosen } }
@@ -146,7 +146,7 @@ function changeDefaults(realm: Realm, turn: Turn, me: User, bot: BotUser, given:
   return after
 }
 
-function changeService(realm: Realm, turn: Turn, bot: BotUser, change: ServiceChange): BotUser {
+function changeService(realm: Realm, turn: Transaction, bot: BotUser, change: ServiceChange): BotUser {
   const service = changedService(bot.bot, change)
   if (service === undefined || service === bot.bot.service) return bot
   const after = { ...bot, bot: { ...bot.bot, service } }
@@ -172,7 +172,7 @@ function chosenDefaults(realm: Realm, me: User, given: GivenDefaults): Partial<B
  * Within a change: a bot is given away by administrators only, with a new key and no right that its new owner lacks. It stays
  * in its channels (level 359). Former managers are told that it is gone.
  */
-function changeOwner(realm: Realm, turn: Turn, me: User, bot: BotUser, ownerId: number): BotUser {
+function changeOwner(realm: Realm, turn: Transaction, me: User, bot: BotUser, ownerId: number): BotUser {
   const owner = realm.state.user.get(ownerId)
   if (owner === undefined || owner.isSystemBot) throw badRequest('Failed to change owner, no such user')
   if (!owner.isActive) throw badRequest('Failed to change owner, user is deactivated')
@@ -184,7 +184,7 @@ function changeOwner(realm: Realm, turn: Turn, me: User, bot: BotUser, ownerId: 
   const after = { ...limited, bot: { ...limited.bot, ownerId } }
   turn.put('user', after)
   replaceKey(realm, turn, after)
-  turn.afterwards(() => realm.events.dropQueuesOf(bot.id))
+  turn.onCommit(() => realm.events.dropQueuesOf(bot.id))
   const now = new Set(managersOf(realm, after))
   publishBotGone(turn, after, before.difference(now))
   publishBot(realm, turn, after, now.difference(before))
@@ -194,25 +194,25 @@ function changeOwner(realm: Realm, turn: Turn, me: User, bot: BotUser, ownerId: 
 }
 
 /** Within a change. */
-export function setBotPicture(realm: Realm, turn: Turn, bot: BotUser, bytes: Uint8Array): BotUser {
+export function setBotPicture(realm: Realm, turn: Transaction, bot: BotUser, bytes: Uint8Array): BotUser {
   const after = setPicture(realm, turn, bot, bytes) as BotUser
   publishBotUpdate(realm, turn, after, { avatar_url: botAvatarUrl(realm, after) })
   return after
 }
 
 /** Within a change. */
-export function deactivateBot(realm: Realm, turn: Turn, me: User, id: number): void {
+export function deactivateBot(realm: Realm, turn: Transaction, me: User, id: number): void {
   deactivate(realm, turn, findManagedBot(realm, me, id))
 }
 
 /** Within a change. A bot whose owner is deactivated becomes the caller's, as upstream. */
-export function reactivateBot(realm: Realm, turn: Turn, me: User, bot: BotUser): void {
+export function reactivateBot(realm: Realm, turn: Transaction, me: User, bot: BotUser): void {
   const owner = bot.bot.ownerId === null ? undefined : realm.state.user.get(bot.bot.ownerId)
   reactivate(realm, turn, owner?.isActive ? bot : changeOwner(realm, turn, me, bot, me.id))
 }
 
 /** Within a change: the old key is worth nothing from now on. */
-export function newBotKey(realm: Realm, turn: Turn, me: User, id: number): string {
+export function newBotKey(realm: Realm, turn: Transaction, me: User, id: number): string {
   const bot = findManagedBot(realm, me, id)
   return renewKey(realm, turn, bot, bot.bot.ownerId === me.id ? undefined : me.id)
 }

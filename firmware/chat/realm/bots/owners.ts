@@ -14,7 +14,7 @@ export function limitBotsToOwners(realm: Realm): number {
     return owner !== undefined && exceeds(bot, owner) ? [[bot, owner]] : []
   })
   if (pairs.length > 0)
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (const [bot, owner] of pairs) {
         const limited = limitRole(realm, turn, bot, owner)
         if (!owner.isActive) deactivate(realm, turn, limited)

@@ -29,7 +29,7 @@ export function writeStorage(realm: Realm, bot: User, values: Readonly<Record<st
   if (bytes > BOT_BYTES_MAX) throw badRequest(`Requested storage exceeds ${BOT_BYTES_MAX} bytes`)
   if (bytes > sizeOf(before) && bytes + othersBytes(realm, bot) > OWNER_BYTES_MAX)
     throw badRequest(`The storage of all bots of one account would exceed ${OWNER_BYTES_MAX} bytes`)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     for (const [name, value] of Object.entries(values)) turn.put('botStorage', { userId: bot.id, name, value })
   })
 }
@@ -44,7 +44,7 @@ function othersBytes(realm: Realm, { id, bot }: User): number {
 export function removeStorage(realm: Realm, bot: User, names: readonly string[] | undefined): void {
   const entries = realm.state.botStorageOf.get(bot.id)
   const wanted = [...new Set(names ?? entries.keys())].map((name) => existing(entries.get(name)))
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     for (const { name } of wanted) turn.remove('botStorage', `${bot.id}:${name}`)
   })
 }

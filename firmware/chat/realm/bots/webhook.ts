@@ -2,13 +2,13 @@
 
 import { isOlder } from '../../base/version.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import { messageForm } from '../messages/form.ts'
-import { placeOf } from '../messages/places.ts'
+import { messageToJson } from '../messages/form.ts'
+import { locationOf } from '../messages/places.ts'
 import { urlFor } from '../model/organization-url.ts'
 import type { Realm } from '../model/realm.ts'
 import { type BotCall, type BotService, REALM_ID, type User } from '../model/records.ts'
 import { openText } from '../model/secrets.ts'
-import { senderSightOf } from '../permissions/user-access.ts'
+import { senderVisibilityOf } from '../permissions/user-access.ts'
 
 type Outgoing = BotService & { kind: 'outgoing' }
 
@@ -35,11 +35,11 @@ export function webhookRequest(
 }
 
 function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
-  const message = messageForm(realm, row, {
+  const message = messageToJson(realm, row, {
     applyMarkdown: false,
     clientGravatar: false,
     emptyTopic: false,
-    senderSight: senderSightOf(realm, bot)(row.sender),
+    senderSight: senderVisibilityOf(realm, bot)(row.sender),
   })
   const body = {
     bot_email: bot.email,
@@ -53,7 +53,7 @@ function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigge
 }
 
 function slackForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   if (place.kind === 'conversation') throw new WebhookError('this form of webhook takes no direct messages')
   const sender = realm.state.user.get(row.sender)!
   const body = new URLSearchParams({

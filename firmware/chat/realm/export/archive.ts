@@ -14,7 +14,7 @@ import { TAR_END, tarHeader, tarPadding } from './tar.ts'
 export const MANIFEST = 'manifest.json'
 export const SIGNATURE = 'manifest.sig'
 
-export interface Manifest {
+export interface ExportManifest {
   format: 1
   organization: string
   url: string
@@ -49,10 +49,10 @@ export function createExportKey(chatKey: Uint8Array): ExportKey {
 /** Of files as they come. */
 export async function* archiveOf(
   files: AsyncIterable<ExportedFile>,
-  about: Omit<Manifest, 'files' | 'key' | 'format'>,
+  about: Omit<ExportManifest, 'files' | 'key' | 'format'>,
   key: ExportKey,
 ): AsyncGenerator<Uint8Array> {
-  const manifest: Manifest = { format: 1, ...about, files: [], key: key.publicKey }
+  const manifest: ExportManifest = { format: 1, ...about, files: [], key: key.publicKey }
   for await (const { name, size, chunks } of files) {
     yield tarHeader(name, size)
     const hash = createHash('sha256')

@@ -8,16 +8,16 @@ import { CofferError } from '../../../base/error.ts'
 import { CHUNK_BYTES } from '../../store/files.ts'
 import type { ExportedRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
-import { placeOf } from '../messages/places.ts'
-import { extraOf } from '../model/message-extra.ts'
+import { locationOf } from '../messages/places.ts'
+import { metadataOf } from '../model/message-extra.ts'
 import { userSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
-import type { Channel, Conversation, RealmExport, User } from '../model/records.ts'
+import type { Channel, DirectConversation, RealmExport, User } from '../model/records.ts'
 import { organizationOf } from '../model/state.ts'
 import { groupObject } from '../objects/group-view.ts'
 import { pictureOf } from '../organization/users/avatar-pictures.ts'
 import { realmGroupValues } from '../permissions/group-rights.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { seesAddress } from '../permissions/user-access.ts'
 
 export interface ExportedFile {
@@ -61,7 +61,7 @@ function jsonFile(name: string, value: unknown): ExportedFile {
 interface Scope {
   hasMessage(row: ExportedRow): boolean
   channels: readonly Channel[]
-  conversations: readonly Conversation[]
+  conversations: readonly DirectConversation[]
   /** Whose settings, topics and words it has. */
   people: readonly User[]
   ownFiles: ReadonlySet<number>
@@ -77,7 +77,7 @@ function scopeOf(realm: Realm, type: RealmExport['type']): Scope {
   const users = [...state.user.all()]
   const isAll = type === 'full_without_consent'
   const agreed = type === 'public' ? [] : users.filter((user) => user.bot === null && (isAll || consents(user)))
-  const sights = isAll ? [] : agreed.map((user) => sightOf(realm, user))
+  const sights = isAll ? [] : agreed.map((user) => visibilityOf(realm, user))
   const open = new Set(channels.filter(({ isPrivate }) => !isPrivate).map(({ recipientId }) => recipientId))
   const isSeen = (recipient: number) => sights.some((sight) => sight.extent(recipient) !== 'none')
   return {
@@ -101,8 +101,8 @@ function tablesOf(realm: Realm, actor: User, { channels, conversations, people }
   const subscriptions = [...state.subscription.all()].filter(({ channelId }) => ids.has(channelId))
   const topics = people.map(({ id }) => [id, [...state.userTopicsOf.get(id).values()]] as const)
   return [
-    ['organization', () => organizationForm(realm, organization)],
-    ['users', () => users.map((user) => userForm(user, actor))],
+    ['organization', () => organizationToJson(realm, organization)],
+    ['users', () => users.map((user) => userToJson(user, actor))],
     ['groups', () => groups.map((group) => groupObject(realm, group))],
     ['channels', () => channels],
     ['subscriptions', () => subscriptions.map(({ userId, channelId, isActive }) => ({ userId, channelId, isActive }))],
@@ -125,7 +125,7 @@ function tablesOf(realm: Realm, actor: User, { channels, conversations, people }
 }
 
 /** Neither what the operator sets nor any key. */
-const organizationForm = (realm: Realm, organization: ReturnType<typeof organizationOf>) => ({
+const organizationToJson = (realm: Realm, organization: ReturnType<typeof organizationOf>) => ({
   name: organization.name,
   url: organization.url,
   date_created: organization.dateCreated,
@@ -134,7 +134,7 @@ const organizationForm = (realm: Realm, organization: ReturnType<typeof organiza
 })
 
 /** With the address that the administrator sees. */
-const userForm = (user: User, actor: User) => ({
+const userToJson = (user: User, actor: User) => ({
   id: user.id,
   email: user.email,
   delivery_email: seesAddress(actor, user) ? user.deliveryEmail : null,
@@ -169,7 +169,7 @@ async function* messageFiles(
     for (const row of rows) {
       if (!scope.hasMessage(row)) continue
       for (const { id } of uploads.ofMessage(row.id)) shown.add(id)
-      file.push(messageForm(realm, row))
+      file.push(exportedMessageToJson(realm, row))
       characters += row.content.length + row.extra.length
       if (file.length >= MESSAGES_OF_FILE || characters >= CHARACTERS_OF_FILE) yield close()
     }
@@ -180,8 +180,8 @@ async function* messageFiles(
   if (file.length > 0) yield close()
 }
 
-function messageForm(realm: Realm, row: ExportedRow) {
-  const place = placeOf(realm, row)
+function exportedMessageToJson(realm: Realm, row: ExportedRow) {
+  const place = locationOf(realm, row)
   return {
     id: row.id,
     sender_id: row.sender,
@@ -191,7 +191,7 @@ function messageForm(realm: Realm, row: ExportedRow) {
       ? { channel_id: place.channel.id, topic: place.topic }
       : { user_ids: place.conversation.userIds }),
     content: row.content,
-    ...extraOf(row),
+    ...metadataOf(row),
   }
 }
 

@@ -4,10 +4,10 @@ import { setImmediate } from 'node:timers/promises'
 import { CofferError } from '../../../base/error.ts'
 import type { Log } from '../../../base/log.ts'
 import { badRequest, forbidden } from '../../base/error.ts'
-import { startRounds } from '../messages/rounds.ts'
+import { startPeriodic } from '../messages/rounds.ts'
 import type { UrlSigner } from '../messages/signed-url.ts'
 import { removeFile } from '../messages/upload-receive.ts'
-import type { SentFile } from '../messages/upload-send.ts'
+import type { UploadedFile } from '../messages/upload-send.ts'
 import { createChunkWriter } from '../messages/upload-writer.ts'
 import { expectExportQuota, expectRoomForFiles } from '../model/disk-room.ts'
 import { urlFor } from '../model/organization-url.ts'
@@ -15,7 +15,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import { type ExportType, REALM_ID, type RealmExport, type User } from '../model/records.ts'
 import { atLeast, ROLES } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { newPathId } from '../model/upload-path.ts'
 import { archiveOf, type ExportKey } from './archive.ts'
 import { exportedFiles } from './content.ts'
@@ -35,7 +35,7 @@ export interface Exports {
   /** Contract section 2.5, for `viewer`; `base`: what stands before the path of an address. */
   list(viewer: User, base: string): ExportView[]
   /** The archive at a path, if there is one that `viewer` may have. */
-  fileAt(viewer: User, path: string): SentFile | undefined
+  fileAt(viewer: User, path: string): UploadedFile | undefined
   /** Makes what was asked for by now. The chat does it every second by itself. */
   now(): Promise<void>
   stop(): void
@@ -53,7 +53,7 @@ interface ExportsOptions {
 export function createExports({ realm, key, urls, log }: ExportsOptions): Exports {
   const { state } = realm
   failInterrupted()
-  const rounds = startRounds({
+  const rounds = startPeriodic({
     run: async (isOpen) => {
       for (const wanted of [...state.realmExport.all()]) if (isPending(wanted) && isOpen()) await make(wanted, isOpen)
     },
@@ -65,17 +65,17 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   function failInterrupted(): void {
     const pending = [...state.realmExport.all()].filter(isPending)
     if (pending.length === 0) return
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       for (const one of pending) put(turn, { ...one, failed: nowOf(realm) })
     })
   }
 
   /** Contract V29. */
-  function put(turn: Turn, one: RealmExport): void {
+  function put(turn: Transaction, one: RealmExport): void {
     turn.put('realmExport', one)
     const told = [...state.user.all()].filter(
       ({ id, isActive, bot, role }) =>
-        realm.events.hears(id) && isActive && bot === null && atLeast(role, ROLES.administrator),
+        realm.events.hasQueue(id) && isActive && bot === null && atLeast(role, ROLES.administrator),
     )
     for (const viewer of told) {
       const exports = list(viewer, urlFor(realm, viewer))
@@ -109,17 +109,17 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   }
 
   async function make(wanted: RealmExport, isOpen: () => boolean): Promise<void> {
-    const id = realm.change((turn) => turn.nextId('upload'))
+    const id = realm.transaction((turn) => turn.nextId('upload'))
     try {
       const sizeBytes = await write(wanted, id, isOpen)
       const name = `export-${new Date(wanted.time * 1000).toISOString().slice(0, 10)}-${wanted.id}.tar`
       const archive = { id, path: newPathId(REALM_ID, name, realm.random), name, sizeBytes }
-      realm.change((turn) => put(turn, { ...wanted, archive }))
+      realm.transaction((turn) => put(turn, { ...wanted, archive }))
     } catch (error) {
       if (!isOpen()) return // the next start tells of it
       const why = error instanceof CofferError ? error.message : (error as Error).name
       log.error('chat', `an export has failed: ${why}`)
-      realm.change((turn) => put(turn, { ...wanted, failed: nowOf(realm) }))
+      realm.transaction((turn) => put(turn, { ...wanted, failed: nowOf(realm) }))
       await removeFile(realm, id)
     }
   }
@@ -148,7 +148,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
 
   return {
     request: (me, type) =>
-      realm.change((turn) => {
+      realm.transaction((turn) => {
         if (!mayExport(me, type)) throw forbidden('Must be an organization owner with access to all content')
         const time = nowOf(realm)
         const recent = [...state.realmExport.all()].filter((other) => time - other.time < WEEK_S)
@@ -160,7 +160,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
         return id
       }),
     async remove(id) {
-      const { archive } = realm.change((turn) => {
+      const { archive } = realm.transaction((turn) => {
         const found = state.realmExport.get(id)
         if (found === undefined) throw badRequest('Invalid data export ID')
         if (found.deleted !== null) throw badRequest('Export already deleted')

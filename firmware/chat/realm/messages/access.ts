@@ -4,13 +4,13 @@ import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import { covers, type Placed, sightOf } from '../permissions/sight.ts'
-import { placeOf, recipientsOf } from './places.ts'
+import { covers, type MessagePosition, visibilityOf } from '../permissions/sight.ts'
+import { locationOf, recipientsOf } from './places.ts'
 
 /** Throws the same for a message that is not there and one that he may not read. */
 export function accessMessage(realm: Realm, user: User, id: number): MessageRow {
   const row = realm.store.messages.get(id)
-  if (row === undefined || !sightOf(realm, user).canRead(row)) throw badRequest('Invalid message(s)')
+  if (row === undefined || !visibilityOf(realm, user).canRead(row)) throw badRequest('Invalid message(s)')
   return row
 }
 
@@ -31,17 +31,17 @@ export function readersOf(realm: Realm, message: MessageRow): User[] {
 
 /** The same of those who have a queue: who is told of what happens to it. */
 export const audienceOf = (realm: Realm, message: MessageRow): User[] =>
-  readersAmong(realm, message, realm.events.hears)
+  readersAmong(realm, message, realm.events.hasQueue)
 
 function readersAmong(realm: Realm, message: MessageRow, isMeant: (userId: number) => boolean): User[] {
-  const ids = recipientsOf(realm, placeOf(realm, message))
+  const ids = recipientsOf(realm, locationOf(realm, message))
   for (const { id } of formerRecipients(realm, message)) ids.add(id)
   const users = [...ids].filter(isMeant).map((id) => realm.state.user.get(id)!)
-  return users.filter((user) => sightOf(realm, user).canRead(message))
+  return users.filter((user) => visibilityOf(realm, user).canRead(message))
 }
 
 /** Of a message in a channel: those who were subscribed where it was sent or moved to then, or took it up themselves. */
-function formerRecipients({ state, store }: Realm, message: Placed): User[] {
+function formerRecipients({ state, store }: Realm, message: MessagePosition): User[] {
   const { id, recipient, birth, ordinal, arrival } = message
   const channel = state.channelByRecipient.get(birth)
   if (channel === undefined) return []

@@ -6,8 +6,8 @@
 import type { MessageRow } from '../../store/messages.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { BotCall, User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
-import type { Place } from './places.ts'
+import type { Transaction } from '../model/turn.ts'
+import type { MessageLocation } from './places.ts'
 
 /** Of one bot: whoever answers more slowly than it is called is not called any more for a while. */
 export const CALLS_WAITING_MAX = 100
@@ -15,11 +15,13 @@ export const CALLS_WAITING_MAX = 100
 /** Within a change. Bots call no bots: two could go on for ever. */
 export function callBots(
   realm: Realm,
-  turn: Turn,
-  message: { sender: User; place: Place; mentioned: ReadonlySet<number>; recipients: ReadonlySet<number> } & Pick<
-    MessageRow,
-    'id'
-  >,
+  turn: Transaction,
+  message: {
+    sender: User
+    place: MessageLocation
+    mentioned: ReadonlySet<number>
+    recipients: ReadonlySet<number>
+  } & Pick<MessageRow, 'id'>,
 ): void {
   const { sender, place, mentioned, recipients } = message
   if (sender.bot !== null) return
@@ -32,5 +34,5 @@ export function callBots(
     turn.put('botCall', { id: turn.nextId('botCall'), botId, messageId: message.id, trigger, time: nowOf(realm) })
     isCalled = true
   }
-  if (isCalled) turn.afterwards(() => realm.onBotCall?.())
+  if (isCalled) turn.onCommit(() => realm.onBotCall?.())
 }

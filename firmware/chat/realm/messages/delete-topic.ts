@@ -3,11 +3,11 @@
 import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { findReadableChannel } from '../permissions/channel-find.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { mayDeleteAny, removeMessages } from './delete.ts'
-import { inTurns } from './in-turns.ts'
+import { inBatches } from './in-turns.ts'
 import { findTopic } from './places.ts'
 
 /**
@@ -18,7 +18,7 @@ import { findTopic } from './places.ts'
 export async function deleteTopic(realm: Realm, caller: () => User, channelId: number, name: string): Promise<boolean> {
   let below = realm.store.messages.maxId() + 1
   let isSeen = false
-  const act = (turn: Turn, count: number): boolean => {
+  const act = (turn: Transaction, count: number): boolean => {
     const me = caller()
     const channel = findReadableChannel(realm, me, channelId)
     if (!mayDeleteAny(realm, me, { kind: 'channel', channel, topic: name }))
@@ -26,14 +26,14 @@ export async function deleteTopic(realm: Realm, caller: () => User, channelId: n
     const topic = channel.isArchived ? undefined : findTopic(realm, channel, name)
     const rows = topic === undefined ? [] : realm.store.messages.newestInTopic(topic.id, below, count)
     below = rows[0]?.id ?? below
-    const seen = rows.filter(sightOf(realm, me).canRead)
+    const seen = rows.filter(visibilityOf(realm, me).canRead)
     isSeen ||= seen.length > 0
     if (rows.length < count && !isSeen) throw badRequest(`No such topic '${name}'`)
     removeMessages(realm, turn, seen)
     return rows.length < count
   }
   try {
-    return await inTurns(realm, act)
+    return await inBatches(realm, act)
   } finally {
     if (isSeen) realm.store.clearLog() // also of what was deleted before it was refused
   }

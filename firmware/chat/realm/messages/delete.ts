@@ -7,20 +7,20 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { organizationOf } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { releaseUploads } from '../objects/upload-claims.ts'
 import { mayInChannel, mayInRealm } from '../permissions/group-rights.ts'
-import { reachOf } from '../permissions/reach.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { receivedMessagesOf } from '../permissions/reach.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { accessMessageToChange } from './access.ts'
-import { type Place, placeOf, recipientsOf } from './places.ts'
+import { locationOf, type MessageLocation, recipientsOf } from './places.ts'
 import { setFirstMessage } from './send.ts'
 
 /** Added to every limit, for what was on its way. Contract section 9. */
 export const LEEWAY_S = 20
 
 export function deleteMessage(realm: Realm, me: User, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const row = accessMessageToChange(realm, me, id)
     expectMayDelete(realm, me, row)
     removeMessages(realm, turn, [row])
@@ -29,7 +29,7 @@ export function deleteMessage(realm: Realm, me: User, id: number): void {
 }
 
 function expectMayDelete(realm: Realm, me: User, row: MessageRow): void {
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   if (mayDeleteAny(realm, me, place)) return
   const sender = realm.state.user.get(row.sender)!
   const isOwn = sender.id === me.id || sender.bot?.ownerId === me.id
@@ -40,22 +40,22 @@ function expectMayDelete(realm: Realm, me: User, row: MessageRow): void {
     throw badRequest('The time limit for deleting this message has passed')
 }
 
-export const mayDeleteAny = (realm: Realm, me: User, place: Place): boolean =>
+export const mayDeleteAny = (realm: Realm, me: User, place: MessageLocation): boolean =>
   has(realm, me, place, 'can_delete_any_message_group')
 
 const has = (
   realm: Realm,
   me: User,
-  place: Place,
+  place: MessageLocation,
   name: 'can_delete_any_message_group' | 'can_delete_own_message_group',
 ): boolean => mayInRealm(realm, name, me) || (place.kind === 'channel' && mayInChannel(realm, place.channel, name, me))
 
 /** Within a change. `rows` lie in one place, and ascend by id. `cause`: of contract 8.1, level 452. */
-export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRow[], cause?: 'retention'): void {
+export function removeMessages(realm: Realm, turn: Transaction, rows: readonly PlacedRow[], cause?: 'retention'): void {
   const [first] = rows
   if (first === undefined) return
   const { store } = realm
-  const place = placeOf(realm, first)
+  const place = locationOf(realm, first)
   for (const [seen, users] of audiencesOf(realm, place, rows)) {
     const ids = seen.map(({ id }) => id)
     publishDeletion(realm, turn, place, ids, users, cause)
@@ -74,7 +74,7 @@ export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRo
 }
 
 /** Nothing that it said stays in what is to remind of it: see reminders.ts. */
-function forgetInReminders({ state }: Realm, turn: Turn, messageId: number): void {
+function forgetInReminders({ state }: Realm, turn: Transaction, messageId: number): void {
   for (const reminder of state.remindersAbout.get(messageId).values())
     turn.put('reminder', { ...reminder, content: '', html: '' })
 }
@@ -87,7 +87,7 @@ export function tidyTopic({ store }: Realm, topic: number): void {
 /** Of the messages, ascending, what different users can see who have a queue, with those who see the same. */
 export function audiencesOf(
   realm: Realm,
-  place: Place,
+  place: MessageLocation,
   rows: readonly PlacedRow[],
 ): Map<readonly PlacedRow[], number[]> {
   const users = new Map<readonly PlacedRow[], number[]>()
@@ -96,17 +96,17 @@ export function audiencesOf(
     if (same === undefined) users.set(seen, [userId])
     else same.push(userId)
   }
-  const recipients = new Set([...recipientsOf(realm, place)].filter(realm.events.hears))
+  const recipients = new Set([...recipientsOf(realm, place)].filter(realm.events.hasQueue))
   if (place.kind === 'conversation') {
     for (const id of recipients) add(rows, id)
     return users
   }
-  const reach = reachOf(realm, rows)
-  const received = [...reach.users].map(({ id }) => id).filter(realm.events.hears)
+  const reach = receivedMessagesOf(realm, rows)
+  const received = [...reach.users].map(({ id }) => id).filter(realm.events.hasQueue)
   for (const id of new Set([...recipients, ...received])) {
-    const extent = sightOf(realm, realm.state.user.get(id)!).extent(place.channel.recipientId)
+    const extent = visibilityOf(realm, realm.state.user.get(id)!).extent(place.channel.recipientId)
     if (extent === 'none') continue
-    const seen = extent === 'received' ? reach.there(id) : recipients.has(id) ? rows : reach.of(id)
+    const seen = extent === 'received' ? reach.atLocation(id) : recipients.has(id) ? rows : reach.by(id)
     if (seen.length > 0) add(seen, id)
   }
   return users
@@ -115,8 +115,8 @@ export function audiencesOf(
 /** At once, or one by one to clients that know no more. */
 export function publishDeletion(
   realm: Realm,
-  turn: Turn,
-  place: Place,
+  turn: Transaction,
+  place: MessageLocation,
   ids: readonly number[],
   to: readonly number[],
   cause?: 'retention',

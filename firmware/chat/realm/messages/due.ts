@@ -6,14 +6,14 @@ import { hasRoomForMessages } from '../model/disk-room.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { isDeactivated } from '../objects/users.ts'
 import { deliverReminder } from './reminders.ts'
-import { type Rounds, startRounds } from './rounds.ts'
+import { type PeriodicTask, startPeriodic } from './rounds.ts'
 import { deliverScheduled } from './scheduled.ts'
 
 const INTERVAL_MS = 1000 // the clock may be set: nobody knows now how long it is until the next is due
 
 /** A round ends after the message it is at. */
-export const startDeliveries = (realm: Realm, log: Log): Rounds =>
-  startRounds({
+export const startDeliveries = (realm: Realm, log: Log): PeriodicTask =>
+  startPeriodic({
     run: (isOpen) => deliverDue(realm, isOpen),
     intervalMs: INTERVAL_MS,
     failure: 'scheduled messages and reminders are not sent',

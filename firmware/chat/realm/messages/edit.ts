@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto'
 import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { CONTENT_BITS, IS_ME, IS_WIDGET } from '../model/message-bits.ts'
-import type { Edit } from '../model/message-extra.ts'
+import type { EditRecord } from '../model/message-extra.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { organizationOf } from '../model/state.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { type Attachment, claimUploads } from '../objects/upload-claims.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
 import { LEEWAY_S } from './delete.ts'
@@ -17,9 +17,9 @@ import { readerOf } from './flags.ts'
 import { expectMayMention, mentionBits } from './mentions.ts'
 import { type Move, type PropagateMode, planMove } from './move.ts'
 import { moveMessages } from './moving.ts'
-import { placeOf, recipientsOf } from './places.ts'
-import { bitsOf, type Draft, draftOf } from './send.ts'
-import { extraWithMoves, writeExtra } from './topic-moves.ts'
+import { locationOf, recipientsOf } from './places.ts'
+import { bitsOf, draftOf, type RenderedDraft } from './send.ts'
+import { metadataWithMoves, writeExtra } from './topic-moves.ts'
 
 interface EditRequest {
   content: string | undefined
@@ -40,7 +40,7 @@ const orDeleted = (content: string): string => (content.trim() === '' ? DELETED 
 /** Uploads that nothing links any more. */
 export function editMessage(realm: Realm, me: User, id: number, request: EditRequest): Attachment[] {
   const draft = request.content === undefined ? null : draftOf(realm, me, orDeleted(request.content))
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const row = accessMessageToChange(realm, me, id)
     const { content, channelId, topic, propagateMode } = request
     if (content === undefined && topic === undefined && channelId === undefined) throw badRequest('Nothing to change')
@@ -81,12 +81,12 @@ interface PlannedEdit {
 }
 
 /** Null when it says the same as before. */
-function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }: Draft): PlannedEdit | null {
+function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }: RenderedDraft): PlannedEdit | null {
   if (content === row.content) return null
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   expectMayMention(realm, me, place, rendered)
   const now = nowOf(realm)
-  const extra = extraWithMoves(realm, row)
+  const extra = metadataWithMoves(realm, row)
   const before = [row.content, row.html, ...(extra.edits ?? []).flatMap(saidBefore)]
   if (before.reduce((sum, text) => sum + text.length, 0) > HISTORY_CHARACTERS_MAX)
     throw badRequest('This message has been edited too often: what it said before is too long')
@@ -111,11 +111,14 @@ function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }
   }
 }
 
-const saidBefore = ({ prev_content: content = '', prev_rendered_content: html = '' }: Edit): string[] => [content, html]
+const saidBefore = ({ prev_content: content = '', prev_rendered_content: html = '' }: EditRecord): string[] => [
+  content,
+  html,
+]
 
 function applyEdit(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   before: MessageRow,
   edited: PlannedEdit,
@@ -131,8 +134,8 @@ function applyEdit(
   return detached
 }
 
-function publishEdit(realm: Realm, turn: Turn, me: User, row: MessageRow, { event }: PlannedEdit): void {
-  const place = placeOf(realm, row)
+function publishEdit(realm: Realm, turn: Transaction, me: User, row: MessageRow, { event }: PlannedEdit): void {
+  const place = locationOf(realm, row)
   const readers = new Map(audienceOf(realm, row).map((user) => [user.id, readerOf(realm, user)]))
   turn.publish({
     type: 'update_message',

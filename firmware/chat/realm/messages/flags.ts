@@ -12,25 +12,25 @@ import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { addRun, difference, hasOrdinal, runsOf, union } from '../model/runs.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { Turn } from '../model/turn.ts'
-import { type Placed, sightOf } from '../permissions/sight.ts'
-import { placeOf } from './places.ts'
+import type { Transaction } from '../model/turn.ts'
+import { type MessagePosition, visibilityOf } from '../permissions/sight.ts'
+import { locationOf } from './places.ts'
 
 export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed'] as const satisfies readonly Flag[]
 
-export interface Reader {
+interface MessageReader {
   /** Of a message that he may read: contract section 2.4. */
-  flags(message: Placed): string[]
-  isUnread(message: Placed): boolean
+  flags(message: MessagePosition): string[]
+  isUnread(message: MessagePosition): boolean
 }
 
 /** True for one turn. */
-export function readerOf(realm: Realm, user: User): Reader {
+export function readerOf(realm: Realm, user: User): MessageReader {
   const { flags } = realm.store
-  const sight = sightOf(realm, user)
+  const sight = visibilityOf(realm, user)
   const known = new Map<string, Runs>()
 
-  function has(flag: Flag, { birth, ordinal }: Placed): boolean {
+  function has(flag: Flag, { birth, ordinal }: MessagePosition): boolean {
     const key = `${flag} ${birth}`
     let runs = known.get(key)
     if (runs === undefined) {
@@ -75,15 +75,15 @@ export type FlagOp = (typeof FLAG_OPS)[number]
  */
 export function changeFlag(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   user: User,
   flag: Flag,
   op: FlagOp,
-  messages: readonly Placed[],
+  messages: readonly MessagePosition[],
 ): number[] {
   const { flags } = realm.store
-  const sight = sightOf(realm, user)
-  const changed: Placed[] = []
+  const sight = visibilityOf(realm, user)
+  const changed: MessagePosition[] = []
   for (const [birth, own] of Map.groupBy(messages, ({ birth }) => birth)) {
     const runs = flags.runs(user.id, birth, flag)
     const ordinals = new Set<number>()
@@ -106,21 +106,26 @@ export function changeFlag(
 }
 
 /** He did not receive it; from now on he has it, read unless it is about to be marked unread. */
-function addUnreceived({ store }: Realm, userId: number, { id, birth, ordinal }: Placed, isUnread: boolean): void {
+function addUnreceived(
+  { store }: Realm,
+  userId: number,
+  { id, birth, ordinal }: MessagePosition,
+  isUnread: boolean,
+): void {
   store.flags.addHistory(userId, id)
   if (isUnread) return
   store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
 }
 
 /** Without an event: for what is read from the beginning, which the event of the message itself says. */
-export function setRead({ store }: Realm, userId: number, { birth, ordinal }: Placed): void {
+export function setRead({ store }: Realm, userId: number, { birth, ordinal }: MessagePosition): void {
   store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
 }
 
 /** `isFor`: to some of his clients alone, for which that is so. */
 export function publishFlag(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   user: User,
   flag: Flag,
   op: FlagOp,
@@ -139,7 +144,7 @@ export function publishFlag(
 }
 
 /** To several users at once. */
-export function publishRead(turn: Turn, userIds: readonly number[], messages: readonly number[]): void {
+export function publishRead(turn: Transaction, userIds: readonly number[], messages: readonly number[]): void {
   const body = { op: 'add', operation: 'add', flag: 'read', messages, all: false }
   turn.publish({ type: 'update_message_flags', to: userIds, make: () => body, merge: mergeOf('add', 'read') })
 }
@@ -168,7 +173,7 @@ function detailsOf(realm: Realm, user: User, ids: readonly number[], emptyTopic:
 }
 
 function placeDetails(realm: Realm, user: User, row: MessageRow, emptyTopic: boolean) {
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   if (place.kind === 'channel') {
     const { channel, topic } = place
     const unmuted = !isChannelMuted(realm, user, channel)

@@ -2,19 +2,19 @@
 
 import type { MessageRow } from '../../store/messages.ts'
 import { IS_ME } from '../model/message-bits.ts'
-import type { Edit, Extra } from '../model/message-extra.ts'
+import type { EditRecord, MessageMetadata } from '../model/message-extra.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
-import type { Conversation, User } from '../model/records.ts'
+import type { DirectConversation, User } from '../model/records.ts'
 import { organizationOf } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
 import { avatarUrl } from '../objects/avatar-url.ts'
 import { UNKNOWN_USER } from '../objects/user-view.ts'
-import type { SenderSight } from '../permissions/user-access.ts'
+import type { SenderVisibility } from '../permissions/user-access.ts'
 import { placeholderAddress } from '../permissions/user-addresses.ts'
-import { placeOf } from './places.ts'
+import { locationOf } from './places.ts'
 import { topicLinks } from './rendering.ts'
-import { extraWithMoves } from './topic-moves.ts'
+import { metadataWithMoves } from './topic-moves.ts'
 
 export interface MessageOptions {
   /** HTML instead of what was written. */
@@ -23,16 +23,16 @@ export interface MessageOptions {
   /** The client knows topics without a name. */
   emptyTopic: boolean
   /** How much of its sender is told. */
-  senderSight: SenderSight
+  senderSight: SenderVisibility
 }
 
-export function messageForm(realm: Realm, row: MessageRow, options: MessageOptions): Record<string, unknown> {
+export function messageToJson(realm: Realm, row: MessageRow, options: MessageOptions): Record<string, unknown> {
   const { applyMarkdown, emptyTopic } = options
-  const extra = extraWithMoves(realm, row)
+  const extra = metadataWithMoves(realm, row)
   return {
     id: row.id,
-    ...senderForm(realm, row.sender, options),
-    ...placeForm(realm, row, emptyTopic),
+    ...senderToJson(realm, row.sender, options),
+    ...locationToJson(realm, row, emptyTopic),
     recipient_id: row.recipient,
     timestamp: row.time,
     client: row.client,
@@ -41,11 +41,11 @@ export function messageForm(realm: Realm, row: MessageRow, options: MessageOptio
     is_me_message: (row.bits & IS_ME) !== 0,
     reactions: extra.reactions ?? [],
     submessages: extra.submessages ?? [],
-    ...historyForm(realm, extra),
+    ...historyToJson(realm, extra),
   }
 }
 
-function senderForm(realm: Realm, senderId: number, { clientGravatar, senderSight }: MessageOptions) {
+function senderToJson(realm: Realm, senderId: number, { clientGravatar, senderSight }: MessageOptions) {
   const sender = realm.state.user.get(senderId)!
   const own = { sender_id: sender.id, sender_realm_str: '' }
   if (senderSight === 'all') {
@@ -62,8 +62,8 @@ function senderForm(realm: Realm, senderId: number, { clientGravatar, senderSigh
   }
 }
 
-function placeForm(realm: Realm, row: MessageRow, emptyTopic: boolean) {
-  const place = placeOf(realm, row)
+function locationToJson(realm: Realm, row: MessageRow, emptyTopic: boolean) {
+  const place = locationOf(realm, row)
   if (place.kind === 'conversation')
     return {
       type: 'private',
@@ -81,13 +81,13 @@ function placeForm(realm: Realm, row: MessageRow, emptyTopic: boolean) {
   }
 }
 
-export const participants = ({ state }: Realm, { userIds }: Conversation) =>
-  userIds.map((id) => mentionForm(state.user.get(id)!))
+export const participants = ({ state }: Realm, { userIds }: DirectConversation) =>
+  userIds.map((id) => mentionToJson(state.user.get(id)!))
 
-const mentionForm = ({ id, email, fullName }: User) => ({ id, email, full_name: fullName, is_mirror_dummy: false })
+const mentionToJson = ({ id, email, fullName }: User) => ({ id, email, full_name: fullName, is_mirror_dummy: false })
 
 /** What the organisation shows of changes: contract section 7.6. */
-function historyForm(realm: Realm, { edits, edited, moved }: Extra) {
+function historyToJson(realm: Realm, { edits, edited, moved }: MessageMetadata) {
   const times = {
     ...(edited !== undefined && { last_edit_timestamp: edited }),
     ...(moved !== undefined && { last_moved_timestamp: moved }),
@@ -96,7 +96,7 @@ function historyForm(realm: Realm, { edits, edited, moved }: Extra) {
   return shown.length === 0 ? times : { ...times, edit_history: shown }
 }
 
-function shownEdits(realm: Realm, edits: readonly Edit[]): readonly Edit[] {
+function shownEdits(realm: Realm, edits: readonly EditRecord[]): readonly EditRecord[] {
   const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
   if (policy === 'all') return edits
   if (policy === 'none') return []

@@ -1,16 +1,16 @@
 /** What a message was before. Contract sections 3.2 (E14), 7.6. */
 
-import { inSlices } from '../../../base/slices.ts'
+import { runInSlices } from '../../../base/slices.ts'
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import type { Edit } from '../model/message-extra.ts'
+import type { EditRecord } from '../model/message-extra.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
 import { contentDiff, diffBudget } from './content-diff.ts'
-import { placeOf } from './places.ts'
-import { extraWithMoves } from './topic-moves.ts'
+import { locationOf } from './places.ts'
+import { metadataWithMoves } from './topic-moves.ts'
 
 /** Oldest first; the first entry is the message as it was sent. */
 export async function messageHistory(
@@ -19,7 +19,7 @@ export async function messageHistory(
   emptyTopic: boolean,
 ): Promise<Record<string, unknown>[]> {
   const entries: Record<string, unknown>[] = []
-  await inSlices(historySteps(realm, row, emptyTopic, entries))
+  await runInSlices(historySteps(realm, row, emptyTopic, entries))
   return entries.reverse()
 }
 
@@ -32,8 +32,8 @@ export function* historySteps(
 ): Generator<number, void> {
   const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
   if (policy === 'none') throw badRequest('Message edit history is disabled in this organization')
-  const edits = (extraWithMoves(realm, row).edits ?? []).filter((edit) => policy === 'all' || isMove(edit))
-  const place = placeOf(realm, row)
+  const edits = (metadataWithMoves(realm, row).edits ?? []).filter((edit) => policy === 'all' || isMove(edit))
+  const place = locationOf(realm, row)
   let topic = place.kind === 'channel' ? place.topic : ''
   let { content, html } = row
   const budget = diffBudget()
@@ -69,4 +69,5 @@ export function* historySteps(
   })
 }
 
-const isMove = ({ prev_topic, prev_stream }: Edit): boolean => prev_topic !== undefined || prev_stream !== undefined
+const isMove = ({ prev_topic, prev_stream }: EditRecord): boolean =>
+  prev_topic !== undefined || prev_stream !== undefined

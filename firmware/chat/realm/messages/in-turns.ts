@@ -3,9 +3,9 @@
  * it is when its time is over. Contract sections 9 and 11.3.
  */
 
-import { createStepSize, threadMs } from '../../../base/step-size.ts'
+import { createBatchSize, threadMs } from '../../../base/step-size.ts'
 import type { Realm } from '../model/realm.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 
 const BUDGET_MS = 50_000 // how long one call may work; contract section 9
 const TURN_MS = 10
@@ -13,12 +13,12 @@ const FIRST_MESSAGES = 10
 const MESSAGES_MAX = 2000 // in one turn; contract section 3.2, E20
 
 /** `act` has a part of about so many messages done, and tells whether that was all. False: the time was over before. */
-export async function inTurns(realm: Realm, act: (turn: Turn, messages: number) => boolean): Promise<boolean> {
+export async function inBatches(realm: Realm, act: (turn: Transaction, messages: number) => boolean): Promise<boolean> {
   const endMs = realm.clock.now() + BUDGET_MS
-  const step = createStepSize({ start: FIRST_MESSAGES, max: MESSAGES_MAX, targetMs: TURN_MS })
+  const step = createBatchSize({ start: FIRST_MESSAGES, max: MESSAGES_MAX, targetMs: TURN_MS })
   for (;;) {
     const beganMs = threadMs()
-    if (realm.change((turn) => act(turn, step.value))) return true
+    if (realm.transaction((turn) => act(turn, step.value))) return true
     if (realm.clock.now() > endMs) return false
     step.took(threadMs() - beganMs)
     await new Promise((resolve) => setImmediate(resolve))

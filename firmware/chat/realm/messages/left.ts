@@ -5,8 +5,8 @@ import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { difference, gaps, lowerBound, runsOf, union } from '../model/runs.ts'
-import type { Turn } from '../model/turn.ts'
-import { sightOf } from '../permissions/sight.ts'
+import type { Transaction } from '../model/turn.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { changeFlag, publishRead } from './flags.ts'
 import { unreadWithin } from './unread.ts'
 
@@ -14,7 +14,12 @@ import { unreadWithin } from './unread.ts'
  * Marks messages that reached all of these users, in channels, as read: they were moved to where none of them is subscribed,
  * though he may still read them. Users to whom the same of them is new are told together.
  */
-export function markMovedRead(realm: Realm, turn: Turn, users: readonly User[], rows: readonly PlacedRow[]): void {
+export function markMovedRead(
+  realm: Realm,
+  turn: Transaction,
+  users: readonly User[],
+  rows: readonly PlacedRow[],
+): void {
   const { flags } = realm.store
   const births = byBirth(rows)
   const told = new Map<string, { slices: Slice[]; userIds: number[] }>()
@@ -42,7 +47,7 @@ export function markMovedRead(realm: Realm, turn: Turn, users: readonly User[], 
 }
 
 /** Of messages that reached these users, who cannot read them any more: their clients are told that they are gone. */
-export function forgetMarks(realm: Realm, userIds: readonly number[], rows: readonly PlacedRow[]): void {
+export function clearFlags(realm: Realm, userIds: readonly number[], rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
   for (const { birth, runs } of byBirth(rows))
     for (const userId of userIds) {
@@ -75,8 +80,8 @@ const byBirth = (rows: readonly PlacedRow[]): Sent[] =>
   })
 
 /** Of what he may not read any more in these channels: unread it would come back with them, and no event would have told of it. */
-export function markUnreadableRead(realm: Realm, turn: Turn, user: User, channels: Iterable<Channel>): void {
-  const sight = sightOf(realm, user)
+export function markUnreadableRead(realm: Realm, turn: Transaction, user: User, channels: Iterable<Channel>): void {
+  const sight = visibilityOf(realm, user)
   const recipients = [...channels].map(({ recipientId }) => recipientId).filter((id) => sight.extent(id) !== 'all')
   if (recipients.length === 0) return
   const rows = unreadWithin(realm, user, recipients).filter((row) => !sight.canRead(row))

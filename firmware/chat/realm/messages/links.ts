@@ -3,7 +3,7 @@
 import { channelPath, topicPath } from '../../render/narrow-links.ts'
 import type { Channel } from '../model/records.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { InChannel } from './places.ts'
+import type { ChannelLocation } from './places.ts'
 
 /** What `#**channel>topic**` cannot hold, and what would be the id of a message there. */
 const UNFIT = /[`*>&[\]\p{Cc}]|\$\$|@\d+$/u
@@ -11,12 +11,12 @@ const UNFIT = /[`*>&[\]\p{Cc}]|\$\$|@\d+$/u
 export const linkToChannel = ({ id, name }: Channel): string =>
   UNFIT.test(name) ? `[#${asText(name)}](${channelPath(id, name)})` : `#**${name}**`
 
-export function linkToTopic({ channel: { id, name }, topic }: InChannel): string {
+export function linkToTopic({ channel: { id, name }, topic }: ChannelLocation): string {
   if (!UNFIT.test(name) && !UNFIT.test(topic)) return `#**${name}>${topic}**`
   return `[${textOf(name, topic)}](${topicPath(id, name, topic)})`
 }
 
-export function linkToMessage({ channel: { id, name }, topic }: InChannel, messageId: number): string {
+export function linkToMessage({ channel: { id, name }, topic }: ChannelLocation, messageId: number): string {
   if (!UNFIT.test(name) && !UNFIT.test(topic)) return `#**${name}>${topic}@${messageId}**`
   return `[${textOf(name, topic)} @ 💬](${topicPath(id, name, topic)}/near/${messageId})`
 }

@@ -4,19 +4,19 @@ import { badRequest } from '../../base/error.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { findReadableChannel } from '../permissions/channel-find.ts'
 import { isSubscribed } from '../permissions/channel-rights.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { changeFlag, publishFlag, readerOf } from './flags.ts'
-import { inTurns } from './in-turns.ts'
+import { inBatches } from './in-turns.ts'
 import { findTopic } from './places.ts'
 import { newestUnread } from './unread.ts'
 
 /** The newest first. False when the time was over before all was done: what is done is done. */
 export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
   let unread = newestUnread(realm, me)
-  return inTurns(realm, (turn, count) => {
+  return inBatches(realm, (turn, count) => {
     let rows = [...take(unread, count)]
     if (rows.length === 0) {
       unread = newestUnread(realm, me) // what came meanwhile
@@ -42,7 +42,7 @@ export async function markChannelsRead(
   channels: readonly Channel[],
 ): Promise<void> {
   const unread = unreadOfEach(realm, users, channels)
-  const act = (turn: Turn, count: number): boolean => {
+  const act = (turn: Transaction, count: number): boolean => {
     const some = [...take(unread, count)]
     for (const [user, of] of Map.groupBy(some, ({ user }) => user))
       changeFlag(
@@ -55,7 +55,7 @@ export async function markChannelsRead(
       )
     return some.length < count
   }
-  while (!(await inTurns(realm, act))) {
+  while (!(await inBatches(realm, act))) {
     // Other requests have gone on meanwhile.
   }
 }
@@ -86,12 +86,12 @@ export async function markTopicRead(
 ): Promise<boolean> {
   let below = realm.store.messages.maxId() + 1
   let isSeen = false
-  return inTurns(realm, (turn, count) => {
+  return inBatches(realm, (turn, count) => {
     const me = caller()
     const topic = findTopic(realm, findReadableChannel(realm, me, channelId), topicName)
     const rows = topic === undefined ? [] : realm.store.messages.newestInTopic(topic.id, below, count)
     below = rows[0]?.id ?? below
-    isSeen ||= rows.some(sightOf(realm, me).canRead)
+    isSeen ||= rows.some(visibilityOf(realm, me).canRead)
     if (rows.length < count && !isSeen) throw badRequest(`No such topic '${topicName}'`)
     changeFlag(realm, turn, me, 'read', 'add', rows.filter(readerOf(realm, me).isUnread))
     return rows.length < count
@@ -113,7 +113,7 @@ async function markRead(
   unread: IteratorObject<PlacedRow>,
   check = (): unknown => undefined,
 ): Promise<boolean> {
-  return inTurns(realm, (turn, count) => {
+  return inBatches(realm, (turn, count) => {
     check()
     const rows = [...take(unread, count)]
     changeFlag(realm, turn, me, 'read', 'add', rows)

@@ -6,10 +6,10 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { isSubscribed } from '../permissions/channel-rights.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { changeFlag, EDITABLE_FLAGS, FLAG_OPS, type FlagOp } from './flags.ts'
 
-export interface Marking {
+interface FlagUpdate {
   op: FlagOp
   flag: Flag
 }
@@ -22,9 +22,9 @@ interface Marked {
 }
 
 /** What he may not read is left out when he marks it read, and refused else. */
-export function markMessages(realm: Realm, me: User, ids: readonly number[], { op, flag }: Marking): Marked {
-  return realm.change((turn) => {
-    const sight = sightOf(realm, me)
+export function markMessages(realm: Realm, me: User, ids: readonly number[], { op, flag }: FlagUpdate): Marked {
+  return realm.transaction((turn) => {
+    const sight = visibilityOf(realm, me)
     const rows: MessageRow[] = []
     for (const id of new Set(ids)) {
       const row = realm.store.messages.get(id)
@@ -39,7 +39,7 @@ export function markMessages(realm: Realm, me: User, ids: readonly number[], { o
 }
 
 /** Throws `BAD_REQUEST` for a flag that is not the reader's to change, and for what is not done with one. */
-export function asMarking(given: { op: string; flag: string }): Marking {
+export function toFlagUpdate(given: { op: string; flag: string }): FlagUpdate {
   const flag = EDITABLE_FLAGS.find((flag) => flag === given.flag)
   if (flag === undefined) throw badRequest(`Flag not editable: '${given.flag}'`)
   const op = FLAG_OPS.find((op) => op === given.op)

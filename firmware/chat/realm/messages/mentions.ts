@@ -7,7 +7,7 @@ import type { User } from '../model/records.ts'
 import { membersAmong } from '../objects/nested-groups.ts'
 import { mayInGroup, mayInRealm } from '../permissions/group-rights.ts'
 import type { Destination } from './destination.ts'
-import { findTopic, type Place } from './places.ts'
+import { findTopic, type MessageLocation } from './places.ts'
 import type { RenderedMessage } from './rendering.ts'
 
 /** A wildcard that reaches more people than this needs a right: contract section 7.2. */
@@ -17,7 +17,7 @@ const WILDCARD_FREE_MAX = 15
 export function expectMayMention(
   realm: Realm,
   sender: User,
-  place: Place | Destination,
+  place: MessageLocation | Destination,
   rendered: RenderedMessage,
 ): void {
   expectMayMentionGroups(realm, sender, rendered)
@@ -40,7 +40,7 @@ function expectMayMentionGroups(realm: Realm, sender: User, { groups }: Rendered
 /** Bits by user, of those among `recipients` who are mentioned. */
 export function mentionBits(
   realm: Realm,
-  place: Place,
+  place: MessageLocation,
   rendered: RenderedMessage,
   recipients: ReadonlySet<number>,
 ): Map<number, number> {
@@ -57,7 +57,7 @@ export function mentionBits(
 }
 
 /** Who has sent something to a topic. */
-function participantsOf(realm: Realm, { channel, topic }: Place & { kind: 'channel' }): Set<number> {
+function participantsOf(realm: Realm, { channel, topic }: MessageLocation & { kind: 'channel' }): Set<number> {
   const found = findTopic(realm, channel, topic)
   return new Set(found === undefined ? [] : realm.store.messages.sendersOf(found.id))
 }

@@ -11,10 +11,10 @@ import { organizationOf } from '../model/state.ts'
 import { asTopic } from '../model/topic-names.ts'
 import { canRead } from '../permissions/channel-rights.ts'
 import { mayInChannel, mayInRealm } from '../permissions/group-rights.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { LEEWAY_S } from './delete.ts'
 import { expectMaySend, expectTopicAllowed, noSuchChannel } from './destination.ts'
-import { type InChannel, isResolved, isResolving, placeOf } from './places.ts'
+import { type ChannelLocation, isResolved, isResolving, locationOf } from './places.ts'
 
 export type PropagateMode = 'change_one' | 'change_later' | 'change_all'
 
@@ -22,8 +22,8 @@ export interface Move {
   target: MessageRow
   /** Ascending, those of them that the mover can read. */
   rows: readonly PlacedRow[]
-  from: InChannel
-  to: InChannel
+  from: ChannelLocation
+  to: ChannelLocation
   mode: PropagateMode
   /** All of the topic that the mover can read. */
   isWhole: boolean
@@ -45,10 +45,10 @@ interface MoveRequest {
 export function planMove(realm: Realm, me: User, target: MessageRow, request: MoveRequest): Move | null {
   const { topic, channelId, propagateMode: mode, notifyOldThread, notifyNewThread } = request
   if (topic === undefined && channelId === undefined) return null
-  const from = placeOf(realm, target)
+  const from = locationOf(realm, target)
   if (from.kind === 'conversation') throw badRequest('Direct messages cannot be moved to channels or topics')
   const channel = channelId === undefined ? from.channel : accessChannel(realm, me, channelId)
-  const to: InChannel = { kind: 'channel', channel, topic: topic === undefined ? from.topic : asTopic(topic) }
+  const to: ChannelLocation = { kind: 'channel', channel, topic: topic === undefined ? from.topic : asTopic(topic) }
   if (to.channel.id === from.channel.id && to.topic === from.topic) return null
   expectMayMove(realm, me, from, to)
   const all = realm.store.messages.placedInTopic(target.topic)
@@ -70,7 +70,7 @@ function accessChannel(realm: Realm, me: User, id: number): Channel {
 }
 
 /** Rights, in the order of contract section 3.2.2. */
-function expectMayMove(realm: Realm, me: User, from: InChannel, to: InChannel): void {
+function expectMayMove(realm: Realm, me: User, from: ChannelLocation, to: ChannelLocation): void {
   const mayIn = (setting: Parameters<typeof mayInChannel>[2]) => mayInChannel(realm, from.channel, setting, me)
   const administers = mayIn('can_administer_channel_group') || atLeast(me.role, ROLES.administrator)
   const isBetween = to.channel.id !== from.channel.id
@@ -100,7 +100,7 @@ function expectMayMove(realm: Realm, me: User, from: InChannel, to: InChannel): 
 }
 
 function readableOf(realm: Realm, me: User, target: MessageRow, all: readonly PlacedRow[]): readonly PlacedRow[] {
-  const sight = sightOf(realm, me)
+  const sight = visibilityOf(realm, me)
   return sight.extent(target.recipient) === 'all' ? all : all.filter((row) => sight.canRead(row))
 }
 
@@ -113,8 +113,8 @@ function expectInTime(
   me: User,
   target: MessageRow,
   rows: readonly PlacedRow[],
-  from: InChannel,
-  to: InChannel,
+  from: ChannelLocation,
+  to: ChannelLocation,
   mode: PropagateMode,
 ): void {
   if (atLeast(me.role, ROLES.moderator)) return

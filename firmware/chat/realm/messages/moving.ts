@@ -4,28 +4,28 @@
  */
 
 import type { PlacedRow } from '../../store/messages.ts'
-import { type Edit, extraOf } from '../model/message-extra.ts'
+import { type EditRecord, metadataOf } from '../model/message-extra.ts'
 import { fold } from '../model/names.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { addRun } from '../model/runs.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { moveUserTopics } from '../objects/user-topics.ts'
-import { type Reach, reachOf } from '../permissions/reach.ts'
-import { type Extent, sightOf } from '../permissions/sight.ts'
+import { type ReceivedMessages, receivedMessagesOf } from '../permissions/reach.ts'
+import { type Extent, visibilityOf } from '../permissions/sight.ts'
 import { publishDeletion, tidyTopic } from './delete.ts'
 import { readerOf } from './flags.ts'
-import { forgetMarks, markMovedRead } from './left.ts'
+import { clearFlags, markMovedRead } from './left.ts'
 import { isOnlyResolved, type Move } from './move.ts'
 import { noticeMove, noticeResolve } from './notices.ts'
 import { ensureTopic, findTopic } from './places.ts'
 import { topicLinks } from './rendering.ts'
 import { setFirstMessage } from './send.ts'
-import { extraWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-moves.ts'
+import { metadataWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-moves.ts'
 
 /** Within a change; `contentEvent` has what was edited in the target at the same time. */
-export function moveMessages(realm: Realm, turn: Turn, me: User, move: Move, contentEvent: object | null): void {
+export function moveMessages(realm: Realm, turn: Transaction, me: User, move: Move, contentEvent: object | null): void {
   const { from, to, rows, target } = move
   const isBetween = to.channel.id !== from.channel.id
   const isElsewhere = isBetween || fold(from.topic) !== fold(to.topic)
@@ -83,7 +83,7 @@ function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: numbe
   )
   for (const together of alike.values()) {
     const [first] = together as [number]
-    const own = extraOf({ extra: extraText(first) })
+    const own = metadataOf({ extra: extraText(first) })
     const moves = before.filter(({ number, through }) => number > (own.since ?? 0) && through >= first).map(readMove)
     const extra = writeExtra(realm, topic, withMoves(own, [topicMove, ...moves]))
     store.messages.place(together, { recipient, topic, extra, arrival })
@@ -96,14 +96,14 @@ function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: numbe
 /** What was edited and moved by one call is one entry of the history. */
 function joinEdits(realm: Realm, id: number): void {
   const row = realm.store.messages.get(id)!
-  const extra = extraWithMoves(realm, row)
-  const [moved, edited, ...older] = extra.edits as [Edit, Edit, ...Edit[]]
+  const extra = metadataWithMoves(realm, row)
+  const [moved, edited, ...older] = extra.edits as [EditRecord, EditRecord, ...EditRecord[]]
   const edits = [{ ...edited, ...moved }, ...older]
   realm.store.messages.update({ ...row, extra: writeExtra(realm, row.topic, { ...extra, edits }) })
 }
 
 /** The first message of both may be another one now. */
-function tidyChannels(realm: Realm, turn: Turn, channels: readonly Channel[]): void {
+function tidyChannels(realm: Realm, turn: Transaction, channels: readonly Channel[]): void {
   const { state, store } = realm
   for (const { id, recipientId } of channels) {
     const first = store.messages.oldestOf(recipientId) ?? null
@@ -114,14 +114,14 @@ function tidyChannels(realm: Realm, turn: Turn, channels: readonly Channel[]): v
 
 function publishMove(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   move: Move,
   contentEvent: object | null,
   arrival: number | null,
 ): void {
   const { from, to, rows } = move
-  const reach = reachOf(realm, rows)
+  const reach = receivedMessagesOf(realm, rows)
   const witnesses = witnessesOf(realm, move, reach)
   const seeing = witnesses.filter(({ sees }) => sees.length > 0)
   for (const [seen, alike] of Map.groupBy(seeing, ({ sees }) => sees)) {
@@ -135,18 +135,18 @@ function publishMove(
     const userIds = losing.map(({ user }) => user.id)
     const lostIds = lost.map(({ id }) => id)
     publishDeletion(realm, turn, from, lostIds, userIds)
-    for (const [reached, ids] of Map.groupBy(userIds, reach.of)) forgetMarks(realm, ids, inBoth(lost, reached))
+    for (const [reached, ids] of Map.groupBy(userIds, reach.by)) clearFlags(realm, ids, inBoth(lost, reached))
   }
   const subscribers = realm.state.subscribersOf.get(to.channel.id)
   const guests = seeing.map(({ user }) => user).filter(({ id }) => !subscribers.has(id))
-  for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.of(id)))
+  for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.by(id)))
     markMovedRead(realm, turn, users, reached)
 }
 
 /** To those who see `rows` of it: what the target says is told to nobody who may not read it. */
 function publishUpdate(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   { target, from, to, mode, rows }: Move,
   contentEvent: object | null,
@@ -192,17 +192,17 @@ interface Witness {
   keeps: boolean
 }
 
-function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: Reach): Witness[] {
+function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: ReceivedMessages): Witness[] {
   const had = realm.state.subscribersOf.get(from.channel.id)
   const has = realm.state.subscribersOf.get(to.channel.id)
   const isBetween = to.channel.id !== from.channel.id
   const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.get(id)!)
   const without = differences()
   return [...new Set([...subscribers.filter(({ isActive }) => isActive), ...reach.users])].map((user) => {
-    const sight = sightOf(realm, user)
-    const reached = reach.of(user.id)
+    const sight = visibilityOf(realm, user)
+    const reached = reach.by(user.id)
     const extents = [sight.extent(from.channel.recipientId), sight.extent(to.channel.recipientId)] as const
-    const before = readable(extents[0], had.has(user.id) ? rows : reached, () => reach.there(user.id))
+    const before = readable(extents[0], had.has(user.id) ? rows : reached, () => reach.atLocation(user.id))
     const isHere = has.has(user.id)
     const keepsReached = () => reached.length > 0 && isWithin(reached, before)
     const after = readable(extents[1], rows, () => {

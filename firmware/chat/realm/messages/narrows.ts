@@ -6,13 +6,13 @@ import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { meantTopic } from '../model/topic-names.ts'
 import { policyOf } from '../objects/user-topics.ts'
-import { isResolved, type Place } from './places.ts'
+import { isResolved, type MessageLocation } from './places.ts'
 
 type Term = readonly [operator: string, operand: string]
 
 /** What there is to know of a message that was just sent, for one of its recipients. */
-export interface Sent {
-  place: Place
+interface NarrowedMessage {
+  place: MessageLocation
   sender: User
   /** As the recipient sees it. */
   senderAddress: string
@@ -22,7 +22,7 @@ export interface Sent {
   isFollowed: boolean
 }
 
-type Rule = (sent: Sent, operand: string) => boolean
+type Rule = (sent: NarrowedMessage, operand: string) => boolean
 
 const RULES: Readonly<Record<string, Rule>> = {
   channel: ({ place }, operand) =>
@@ -32,7 +32,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     String(sender.id) === operand || senderAddress.toLowerCase() === operand.toLowerCase(),
 }
 
-const IS: Readonly<Record<string, (sent: Sent) => boolean>> = {
+const IS: Readonly<Record<string, (sent: NarrowedMessage) => boolean>> = {
   channel: ({ place }) => place.kind === 'channel',
   stream: ({ place }) => place.kind === 'channel',
   dm: ({ place }) => place.kind === 'conversation',
@@ -57,10 +57,10 @@ export function expectQueueNarrow(narrow: readonly Term[]): void {
   }
 }
 
-export const passesNarrow = (narrow: readonly Term[], sent: Sent): boolean =>
+export const passesNarrow = (narrow: readonly Term[], sent: NarrowedMessage): boolean =>
   narrow.every(([operator, operand]) =>
     operator === 'is' ? IS[operand]!(sent) : RULES[ALIASES[operator] ?? operator]!(sent, operand),
   )
 
-export const isFollowedBy = (realm: Realm, userId: number, place: Place): boolean =>
+export const isFollowedBy = (realm: Realm, userId: number, place: MessageLocation): boolean =>
   place.kind === 'channel' && policyOf(realm, userId, place.channel, place.topic) === 3

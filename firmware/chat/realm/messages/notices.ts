@@ -3,12 +3,12 @@
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { SYSTEM_BOTS } from '../objects/organization.ts'
 import { removeMessages } from './delete.ts'
 import { linkToTopic } from './links.ts'
 import { isFollowedBy } from './narrows.ts'
-import { ensureConversation, findTopic, type InChannel, isResolved } from './places.ts'
+import { type ChannelLocation, ensureConversation, findTopic, isResolved } from './places.ts'
 import { deliverNotice } from './send.ts'
 
 const UNDO_S = 60 // whoever undoes it within this time leaves no notice
@@ -21,14 +21,20 @@ export const notificationBot = ({ state }: Realm): User => state.userByEmail.get
 export const welcomeBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[1].email)!
 
 /** In a direct message of one of the service's bots; its id. */
-export function noticePerson(realm: Realm, turn: Turn, user: User, text: string, bot = notificationBot(realm)): number {
+export function noticePerson(
+  realm: Realm,
+  turn: Transaction,
+  user: User,
+  text: string,
+  bot = notificationBot(realm),
+): number {
   const conversation = ensureConversation(realm, turn, bot, [bot.id, user.id])
   return deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
 }
 
 export interface Moved {
-  from: InChannel
-  to: InChannel
+  from: ChannelLocation
+  to: ChannelLocation
   count: number
   /** All messages of the topic that he can read who has moved it. */
   isWhole: boolean
@@ -36,7 +42,7 @@ export interface Moved {
   notifyNewThread: boolean
 }
 
-export function noticeMove(realm: Realm, turn: Turn, me: User, moved: Moved): void {
+export function noticeMove(realm: Realm, turn: Transaction, me: User, moved: Moved): void {
   const { from, to, count, isWhole } = moved
   const bot = notificationBot(realm)
   const what = isWhole ? 'This topic was' : count === 1 ? 'A message was' : `${count} messages were`
@@ -48,7 +54,7 @@ export function noticeMove(realm: Realm, turn: Turn, me: User, moved: Moved): vo
 }
 
 /** Undone at once, the notice of before goes and none comes. It is read by all but those who follow the topic. */
-export function noticeResolve(realm: Realm, turn: Turn, me: User, place: InChannel): void {
+export function noticeResolve(realm: Realm, turn: Transaction, me: User, place: ChannelLocation): void {
   const bot = notificationBot(realm)
   const topic = findTopic(realm, place.channel, place.topic)
   const newest = topic && realm.store.messages.newestOfTopic(topic.id)
@@ -62,7 +68,7 @@ export function noticeResolve(realm: Realm, turn: Turn, me: User, place: InChann
 
 const isResolveNotice = (content: string): boolean => content.endsWith(RESOLVED) || content.endsWith(UNRESOLVED)
 
-function readsNotice(realm: Realm, user: User, place: InChannel): boolean {
+function readsNotice(realm: Realm, user: User, place: ChannelLocation): boolean {
   const policy = userSetting(user, 'resolved_topic_notice_auto_read_policy')
   return policy === 'always' || (policy === 'except_followed' && !isFollowedBy(realm, user.id, place))
 }

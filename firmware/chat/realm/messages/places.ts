@@ -4,16 +4,16 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { TopicRow } from '../../store/topics.ts'
 import { fold } from '../model/names.ts'
 import type { Realm } from '../model/realm.ts'
-import type { Channel, Conversation, User } from '../model/records.ts'
+import type { Channel, DirectConversation, User } from '../model/records.ts'
 import { meantTopic } from '../model/topic-names.ts'
-import type { Turn } from '../model/turn.ts'
-import { watchAcquaintance } from '../objects/acquaintance.ts'
+import type { Transaction } from '../model/turn.ts'
+import { trackAccessibleUsers } from '../objects/acquaintance.ts'
 
-export type Place =
+export type MessageLocation =
   | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }
-  | { readonly kind: 'conversation'; readonly conversation: Conversation }
+  | { readonly kind: 'conversation'; readonly conversation: DirectConversation }
 
-export type InChannel = Place & { readonly kind: 'channel' }
+export type ChannelLocation = MessageLocation & { readonly kind: 'channel' }
 
 /** Stands before the name of a resolved topic: contract section 7.3. */
 const RESOLVED_PREFIX = '✔ '
@@ -27,7 +27,10 @@ export const isResolving = (from: string, to: string): boolean =>
 const withoutMark = (topic: string): string => topic.replace(/^(?:✔ )+/, '')
 
 /** `row` is of a message that is there. */
-export function placeOf({ state, store }: Realm, { recipient, topic }: Pick<MessageRow, 'recipient' | 'topic'>): Place {
+export function locationOf(
+  { state, store }: Realm,
+  { recipient, topic }: Pick<MessageRow, 'recipient' | 'topic'>,
+): MessageLocation {
   const channel = state.channelByRecipient.get(recipient)
   if (channel !== undefined) return { kind: 'channel', channel, topic: store.topics.get(topic)?.name ?? '' }
   return { kind: 'conversation', conversation: state.conversation.get(recipient)! }
@@ -40,22 +43,27 @@ export const findTopic = ({ store }: Realm, channel: Channel, topic: string): To
 export const ensureTopic = (realm: Realm, channel: Channel, topic: string): number =>
   findTopic(realm, channel, topic)?.id ?? realm.store.topics.add(channel.recipientId, topic, fold(topic))
 
-export const findConversation = ({ state }: Realm, userIds: readonly number[]): Conversation | undefined =>
+export const findConversation = ({ state }: Realm, userIds: readonly number[]): DirectConversation | undefined =>
   state.conversationByUsers.get(keyOf(userIds))
 
 /** `userIds` are all of them, in any order. */
-export function ensureConversation(realm: Realm, turn: Turn, creator: User, userIds: readonly number[]): Conversation {
+export function ensureConversation(
+  realm: Realm,
+  turn: Transaction,
+  creator: User,
+  userIds: readonly number[],
+): DirectConversation {
   const known = findConversation(realm, userIds)
   if (known !== undefined) return known
   const conversation = { recipientId: turn.nextId('recipient'), userIds: ascending(userIds), creatorId: creator.id }
-  const publishAcquaintance = watchAcquaintance(realm)
+  const publishAcquaintance = trackAccessibleUsers(realm)
   turn.put('conversation', conversation)
   publishAcquaintance(turn)
   return conversation
 }
 
 /** Whoever is active and subscribed, or in the conversation. */
-export function recipientsOf({ state }: Realm, place: Place): Set<number> {
+export function recipientsOf({ state }: Realm, place: MessageLocation): Set<number> {
   const ids = place.kind === 'channel' ? state.subscribersOf.get(place.channel.id).keys() : place.conversation.userIds
   return new Set([...ids].filter((id) => state.user.get(id)?.isActive))
 }

@@ -5,12 +5,12 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { linkToMessage } from './links.ts'
-import { placeOf } from './places.ts'
+import { locationOf } from './places.ts'
 import { renderFor } from './rendering.ts'
 
 /** A link, where there is one to it. */
 export function nameOfMessage(realm: Realm, message: MessageRow): string {
-  const place = placeOf(realm, message)
+  const place = locationOf(realm, message)
   return place.kind === 'channel' ? linkToMessage(place, message.id) : 'a direct message'
 }
 

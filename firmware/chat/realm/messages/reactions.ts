@@ -4,21 +4,21 @@ import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { type Emoji, findEmoji, type NamedEmoji } from '../model/emoji.ts'
 import { HAS_REACTION } from '../model/message-bits.ts'
-import { extraOf, type Reaction } from '../model/message-extra.ts'
+import { metadataOf, type Reaction } from '../model/message-extra.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { placeholderObject } from '../objects/user-view.ts'
-import { blindTo } from '../permissions/user-access.ts'
+import { cannotSee } from '../permissions/user-access.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
 
 const REACTIONS_MAX = 2000 // of one message: each is sent with it
 const REACTIONS_OF_ACCOUNT_MAX = 100 // of one account: the others can still react
 
 export function addReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const row = accessMessageToChange(realm, me, messageId)
-    const before = extraOf(row).reactions ?? []
+    const before = metadataOf(row).reactions ?? []
     const added = emojiOf(realm, before, emoji)
     if (before.some((one) => one.user_id === me.id && isSame(one, added)))
       throw new ChatError('REACTION_ALREADY_EXISTS', 'Reaction already exists.')
@@ -33,9 +33,9 @@ export function addReaction(realm: Realm, me: User, messageId: number, emoji: Na
 export function removeReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
   if (emoji.name === undefined && emoji.code === undefined)
     throw badRequest('At least one of the following arguments must be present: emoji_name, emoji_code')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const row = accessMessageToChange(realm, me, messageId)
-    const before = extraOf(row).reactions ?? []
+    const before = metadataOf(row).reactions ?? []
     const removed = before.find((one) => one.user_id === me.id && isMeant(one, emoji))
     if (removed === undefined) throw new ChatError('REACTION_DOES_NOT_EXIST', "Reaction doesn't exist.")
     setReactions(
@@ -49,7 +49,7 @@ export function removeReaction(realm: Realm, me: User, messageId: number, emoji:
 
 function setReactions({ store }: Realm, row: MessageRow, reactions: readonly Reaction[]): void {
   const bits = reactions.length > 0 ? row.bits | HAS_REACTION : row.bits & ~HAS_REACTION
-  store.messages.update({ ...row, bits, extra: JSON.stringify({ ...extraOf(row), reactions }) })
+  store.messages.update({ ...row, bits, extra: JSON.stringify({ ...metadataOf(row), reactions }) })
 }
 
 /**
@@ -73,14 +73,14 @@ const isSame = (a: Emoji, b: Emoji): boolean => a.emoji_code === b.emoji_code &&
 
 function publishReaction(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   user: User,
   row: MessageRow,
   op: 'add' | 'remove',
   { emoji_name, emoji_code, reaction_type }: Emoji,
 ): void {
   const audience = audienceOf(realm, row)
-  const blind = blindTo(realm, audience, user)
+  const blind = cannotSee(realm, audience, user)
   const publish = (to: Iterable<number>, shown: { email: string; full_name: string }): void => {
     const body = {
       op,

@@ -6,7 +6,7 @@ import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { hasOrdinal } from '../model/runs.ts'
 import { organizationOf } from '../model/state.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { accessOf } from '../permissions/user-access.ts'
 import { accessMessage, readersOf } from './access.ts'
 
@@ -20,7 +20,7 @@ export function readReceipts(realm: Realm, me: User, messageId: number): number[
   return readersOf(realm, row)
     .filter((user) => user.id !== row.sender && userSetting(user, 'send_read_receipts') && sees(user))
     .filter((user) => !mutes(me, user) && !mutes(user, me))
-    .filter((user) => sightOf(realm, user).received(row))
+    .filter((user) => visibilityOf(realm, user).received(row))
     .filter((user) => hasOrdinal(realm.store.flags.runs(user.id, row.birth, 'read'), row.ordinal))
     .map(({ id }) => id)
     .sort((a, b) => a - b)

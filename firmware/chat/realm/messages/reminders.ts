@@ -5,7 +5,7 @@ import type { MessageRow } from '../../store/messages.ts'
 import { publishOwn } from '../model/own-events.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Reminder, User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { accessMessage } from './access.ts'
 import { noticePerson, notificationBot } from './notices.ts'
 import { nameOfMessage, withQuotation } from './quote.ts'
@@ -28,7 +28,7 @@ export const remindersOf = (realm: Realm, me: User) =>
 
 /** Its id. Throws `BAD_REQUEST` for a message that the caller may not read, and for a time that has been. */
 export function remind(realm: Realm, me: User, messageId: number, time: number, note: string): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     if ([...note].length > NOTE_CHARACTERS_MAX)
       throw invalidParameter('note', `note must have at most ${NOTE_CHARACTERS_MAX} characters`)
     const message = accessMessage(realm, me, messageId)
@@ -43,7 +43,7 @@ export function remind(realm: Realm, me: User, messageId: number, time: number, 
 }
 
 export function removeReminder(realm: Realm, me: User, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const reminder = realm.state.remindersOf.get(me.id).get(id)
     if (reminder === undefined) throw notFound('Reminder does not exist')
     remove(turn, me, reminder)
@@ -53,7 +53,7 @@ export function removeReminder(realm: Realm, me: User, id: number): void {
 /** Of what the message says now, and of the note alone once it is gone or out of the user's sight. Late is better than never. */
 export function deliverReminder(realm: Realm, reminder: Reminder): void {
   const me = realm.state.user.get(reminder.userId)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     if (me === undefined || !me.isActive) {
       turn.remove('reminder', reminder.id)
       return
@@ -83,7 +83,7 @@ function contentOf(realm: Realm, message: MessageRow | null, note: string): stri
   return message === null ? lead : withQuotation(realm, notificationBot(realm), lead, message)
 }
 
-function remove(turn: Turn, me: User, { id }: Reminder): void {
+function remove(turn: Transaction, me: User, { id }: Reminder): void {
   turn.remove('reminder', id)
   publishOwn(turn, me, 'reminders', 'remove', { reminder_id: id })
 }

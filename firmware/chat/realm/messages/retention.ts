@@ -6,7 +6,7 @@
 
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
-import { createStepSize, threadMs } from '../../../base/step-size.ts'
+import { createBatchSize, threadMs } from '../../../base/step-size.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { realmSetting } from '../model/read-settings.ts'
@@ -14,7 +14,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
 import { isDeactivated } from '../objects/users.ts'
 import { removeMessages } from './delete.ts'
-import { type Rounds, startRounds } from './rounds.ts'
+import { type PeriodicTask, startPeriodic } from './rounds.ts'
 import { dropUpload, removeFile } from './upload-receive.ts'
 
 const INTERVAL_MS = 600_000 // days are what is asked for
@@ -28,8 +28,8 @@ const PAUSE_MS = 10 // between two slices
 const RECIPIENTS_A_TURN = 200
 
 /** A round ends after the slice it is at. */
-export const startRetention = (realm: Realm, log: Log): Rounds =>
-  startRounds({
+export const startRetention = (realm: Realm, log: Log): PeriodicTask =>
+  startPeriodic({
     run: (isOpen) => expireOld(realm, isOpen),
     intervalMs: INTERVAL_MS,
     failure: 'messages that are too old are not deleted',
@@ -38,7 +38,7 @@ export const startRetention = (realm: Realm, log: Log): Rounds =>
 
 async function expireOld(realm: Realm, isOpen: () => boolean): Promise<void> {
   let looked = 0
-  const size = createStepSize({ start: MESSAGES_FIRST, max: MESSAGES_MAX, targetMs: TURN_MS })
+  const size = createBatchSize({ start: MESSAGES_FIRST, max: MESSAGES_MAX, targetMs: TURN_MS })
   for (const recipient of recipientsOf(realm)) {
     for (let after = 0; ; ) {
       if (!isOpen() || isDeactivated(realm)) return
@@ -97,7 +97,7 @@ function expireSome(realm: Realm, recipient: number, after: number, count: numbe
 
 function remove(realm: Realm, rows: readonly PlacedRow[]): UploadRow[] {
   const { uploads } = realm.store
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const shown = new Map(rows.flatMap(({ id }) => uploads.ofMessage(id)).map((upload) => [upload.id, upload]))
     for (const together of Map.groupBy(rows, ({ topic }) => topic).values())
       removeMessages(realm, turn, together, 'retention')

@@ -2,14 +2,14 @@
 
 import type { Log } from '../../../base/log.ts'
 
-export interface Rounds {
+export interface PeriodicTask {
   /** One now; joins one that goes on. Rejects when the disk refuses. */
   now(): Promise<void>
   /** A round that goes on is told by its `isOpen`. */
   stop(): void
 }
 
-interface RoundsOptions {
+interface PeriodicOptions {
   run: (isOpen: () => boolean) => Promise<void>
   /** From the end of one to the next. */
   intervalMs: number
@@ -20,7 +20,7 @@ interface RoundsOptions {
 
 const AFTER_FAILURE_MS = 60_000 // each is a line of the log
 
-export function startRounds({ run, intervalMs, failure, log }: RoundsOptions): Rounds {
+export function startPeriodic({ run, intervalMs, failure, log }: PeriodicOptions): PeriodicTask {
   let isStopped = false
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout

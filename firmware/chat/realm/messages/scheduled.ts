@@ -4,7 +4,7 @@ import { badRequest, ChatError, notFound } from '../../base/error.ts'
 import { publishOwn } from '../model/own-events.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { ScheduledMessage, User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { noticePerson } from './notices.ts'
 import { checkedOutgoing } from './outgoing.ts'
 import { type Outgoing, send } from './send.ts'
@@ -24,7 +24,7 @@ export const scheduledMessagesOf = (realm: Realm, me: User) =>
 
 /** Its id. Throws what sending it would throw, and `BAD_REQUEST` for a time that has been. */
 export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: number): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     expectFuture(realm, time)
     const message: ScheduledMessage = {
       id: turn.nextId('scheduledMessage'),
@@ -49,7 +49,7 @@ export function changeScheduled(
   id: number,
   given: Partial<Pick<Outgoing, 'kind' | 'to' | 'topic' | 'content'>> & { time: number | undefined },
 ): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = find(realm, me, id)
     const kind = given.kind ?? kindOf(before)
     if (kind !== kindOf(before) && (given.to === undefined || (kind === 'channel' && given.topic === undefined)))
@@ -74,14 +74,14 @@ export function changeScheduled(
 }
 
 export function removeScheduled(realm: Realm, me: User, id: number): void {
-  realm.change((turn) => remove(turn, me, find(realm, me, id)))
+  realm.transaction((turn) => remove(turn, me, find(realm, me, id)))
 }
 
 /** Sent, or kept as failed with a word to the sender. The message and what becomes of it are one change. */
 export function deliverScheduled(realm: Realm, message: ScheduledMessage): void {
   const sender = realm.state.user.get(message.userId)
   try {
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       if (sender === undefined || !sender.isActive) throw badRequest('The account is deactivated')
       if (nowOf(realm) - message.time > LATE_MAX_S) throw badRequest('It could not be sent at its time')
       const { to, topic, content, client, readBySender } = message
@@ -105,7 +105,7 @@ export function deliverScheduled(realm: Realm, message: ScheduledMessage): void 
 
 function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
   const sender = realm.state.user.get(message.userId)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const failed = { ...message, failed: true }
     turn.put('scheduledMessage', failed)
     if (sender === undefined || !sender.isActive) return
@@ -117,7 +117,7 @@ function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
 }
 
 /** Within a change: none is sent before the account has set its time again. */
-export function holdScheduled(realm: Realm, turn: Turn, me: User): void {
+export function holdScheduled(realm: Realm, turn: Transaction, me: User): void {
   for (const message of [...realm.state.scheduledMessagesOf.get(me.id).values()]) {
     if (message.failed) continue
     const failed = { ...message, failed: true }
@@ -132,7 +132,7 @@ function find(realm: Realm, me: User, id: number): ScheduledMessage {
   return message
 }
 
-function remove(turn: Turn, me: User, { id }: ScheduledMessage): void {
+function remove(turn: Transaction, me: User, { id }: ScheduledMessage): void {
   turn.remove('scheduledMessage', id)
   publishOwn(turn, me, 'scheduled_messages', 'remove', { scheduled_message_id: id })
 }

@@ -3,28 +3,28 @@
 import { badRequest } from '../../base/error.ts'
 import type { QueueOptions } from '../../events/queue.ts'
 import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from '../model/message-bits.ts'
-import type { Extra } from '../model/message-extra.ts'
+import type { MessageMetadata } from '../model/message-extra.ts'
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { isRecentlyActive } from '../objects/channel-traffic.ts'
 import { claimUploads } from '../objects/upload-claims.ts'
 import { policyOf, setUserTopic } from '../objects/user-topics.ts'
 import { viewersOf } from '../permissions/channel-find.ts'
 import { canRead } from '../permissions/channel-rights.ts'
-import { blindTo, type SenderSight } from '../permissions/user-access.ts'
+import { cannotSee, type SenderVisibility } from '../permissions/user-access.ts'
 import { placeholderAddress } from '../permissions/user-addresses.ts'
 import { callBots } from './bot-calls.ts'
 import { checkedContent } from './content.ts'
 import { findDestination, type To } from './destination.ts'
 import { mentionFlags, setRead } from './flags.ts'
-import { messageForm } from './form.ts'
+import { messageToJson } from './form.ts'
 import { expectMayMention, mentionBits } from './mentions.ts'
 import { isFollowedBy, passesNarrow } from './narrows.ts'
-import { ensureConversation, ensureTopic, findTopic, type Place, recipientsOf } from './places.ts'
+import { ensureConversation, ensureTopic, findTopic, type MessageLocation, recipientsOf } from './places.ts'
 import { type RenderedMessage, renderFor } from './rendering.ts'
 import { type Choices, type Widget, widgetOf } from './widgets.ts'
 
@@ -51,30 +51,30 @@ interface SentMessage {
 
 export function sendMessage(realm: Realm, sender: User, outgoing: Outgoing): SentMessage {
   const draft = draftOf(realm, sender, outgoing.content)
-  return realm.change((turn) => sendDraft(realm, turn, sender, outgoing, draft))
+  return realm.transaction((turn) => sendDraft(realm, turn, sender, outgoing, draft))
 }
 
 /** For whoever changes something else with it. */
-export const send = (realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): SentMessage =>
+export const send = (realm: Realm, turn: Transaction, sender: User, outgoing: Outgoing): SentMessage =>
   sendDraft(realm, turn, sender, outgoing, draftOf(realm, sender, outgoing.content))
 
 /** A text as it is stored; better made before a turn, which holds the store. */
-export interface Draft {
+export interface RenderedDraft {
   content: string
   rendered: RenderedMessage
 }
 
-export function draftOf(realm: Realm, author: User, sent: string): Draft {
+export function draftOf(realm: Realm, author: User, sent: string): RenderedDraft {
   const content = checkedContent(sent)
   return { content, rendered: renderFor(realm, author, content) }
 }
 
 function sendDraft(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   sender: User,
   outgoing: Outgoing,
-  { content, rendered }: Draft,
+  { content, rendered }: RenderedDraft,
 ): SentMessage {
   const { client, local, choices } = outgoing
   if (choices !== undefined && sender.bot === null) throw badRequest('Only bots may send widget_content')
@@ -89,7 +89,7 @@ function sendDraft(
   return { id, automaticPolicy }
 }
 
-function placeFor(realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): Place {
+function placeFor(realm: Realm, turn: Transaction, sender: User, outgoing: Outgoing): MessageLocation {
   const destination = findDestination(realm, sender, outgoing)
   if (destination.kind === 'channel') return destination
   const ids = destination.people.map(({ id }) => id)
@@ -116,7 +116,7 @@ const isInteractive = (client: string): boolean => INTERACTIVE.has(client.toLowe
 
 interface Delivery {
   sender: User
-  place: Place
+  place: MessageLocation
   content: string
   rendered: RenderedMessage
   client: string
@@ -130,9 +130,9 @@ interface Delivery {
 /** A message of the service itself, by one of its bots: no rule binds it, and it mentions nobody, whatever names are in it. */
 export function deliverNotice(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   sender: User,
-  place: Place,
+  place: MessageLocation,
   content: string,
   isReadBy: (user: User) => boolean = () => false,
 ): number {
@@ -148,7 +148,7 @@ const NO_MENTIONS = {
   topicWildcard: false,
 }
 
-function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
+function deliver(realm: Realm, turn: Transaction, delivery: Delivery): number {
   const { sender, place, content, rendered, client, local, widget } = delivery
   const { store } = realm
   const recipient = place.kind === 'channel' ? place.channel.recipientId : place.conversation.recipientId
@@ -189,7 +189,7 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     ...(readers.has(userId) || !recipients.has(userId) ? ['read'] : []),
     ...(recipients.has(userId) ? mentionFlags(bits.get(userId) ?? 0) : ['historical']),
   ]
-  const blind = blindTo(realm, strangersAmong(realm, place, sender, recipients), sender)
+  const blind = cannotSee(realm, strangersAmong(realm, place, sender, recipients), sender)
   const hears = ({ userId, narrow }: QueueOptions): boolean => {
     if (!recipients.has(userId) && realm.state.user.get(userId)?.role === ROLES.guest) return false
     if (narrow.length === 0) return true
@@ -201,14 +201,14 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
       isFollowed: isFollowedBy(realm, userId, place),
     })
   }
-  const publish = (to: ReadonlySet<number>, senderSight: SenderSight): void =>
+  const publish = (to: ReadonlySet<number>, senderSight: SenderVisibility): void =>
     turn.publish({
       type: 'message',
       to,
       alsoPublic: senderSight === 'all' && place.kind === 'channel' && !place.channel.isPrivate,
       accepts: (queue) => (senderSight === 'all') !== blind.has(queue.userId) && hears(queue),
       make: ({ applyMarkdown, clientGravatar, can }) => ({
-        message: messageForm(realm, message, {
+        message: messageToJson(realm, message, {
           applyMarkdown,
           clientGravatar,
           emptyTopic: can.empty_topic_name,
@@ -232,13 +232,13 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
 }
 
 /** Whoever does not share this place with the sender, who writes in a channel without being subscribed. */
-function strangersAmong({ state }: Realm, place: Place, sender: User, recipients: Iterable<number>): User[] {
+function strangersAmong({ state }: Realm, place: MessageLocation, sender: User, recipients: Iterable<number>): User[] {
   if (place.kind === 'conversation' || state.subscribersOf.get(place.channel.id).has(sender.id)) return []
   return [...recipients].map((id) => state.user.get(id)!)
 }
 
 /** Its first submessage, by its author. */
-function extraWith(widget: Widget, turn: Turn, sender: User, messageId: number): Extra {
+function extraWith(widget: Widget, turn: Transaction, sender: User, messageId: number): MessageMetadata {
   const content = JSON.stringify(widget)
   const id = turn.nextId('submessage')
   return { submessages: [{ id, message_id: messageId, sender_id: sender.id, msg_type: 'widget', content }] }
@@ -256,7 +256,7 @@ export function bitsOf(content: string, { hasLink, hasImage, pathIds }: Rendered
 /** A bot hears of its mention in each channel that it could read, whether it is subscribed or not. */
 const mentionedBots = (
   realm: Realm,
-  place: Place,
+  place: MessageLocation,
   { users }: RenderedMessage,
   recipients: ReadonlySet<number>,
 ): number[] =>
@@ -276,7 +276,7 @@ function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: 
 }
 
 /** Null: it has no messages any more. */
-export function setFirstMessage(realm: Realm, turn: Turn, { id }: Channel, firstMessageId: number | null): void {
+export function setFirstMessage(realm: Realm, turn: Transaction, { id }: Channel, firstMessageId: number | null): void {
   const channel = realm.state.channel.get(id)!
   turn.put('channel', { ...channel, firstMessageId })
   const body = { op: 'update', stream_id: id, name: channel.name, property: 'first_message_id', value: firstMessageId }
@@ -287,7 +287,7 @@ export function setFirstMessage(realm: Realm, turn: Turn, { id }: Channel, first
 const WHEN = { send: 2, start: 3 } as const
 
 /** It was not recently active before this message. Contract section 2.3. */
-function publishAwake(realm: Realm, turn: Turn, channel: Channel): void {
+function publishAwake(realm: Realm, turn: Transaction, channel: Channel): void {
   const body = { op: 'update', stream_id: channel.id, name: channel.name, property: 'is_recently_active', value: true }
   turn.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
 }
@@ -295,9 +295,9 @@ function publishAwake(realm: Realm, turn: Turn, channel: Channel): void {
 /** A policy that is higher already stays. */
 function followBySending(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   sender: User,
-  { channel, topic }: Place & { kind: 'channel' },
+  { channel, topic }: MessageLocation & { kind: 'channel' },
   isNewTopic: boolean,
 ): 2 | 3 | undefined {
   if (sender.bot !== null) return undefined
@@ -313,8 +313,8 @@ function followBySending(
 /** Whoever is named follows the topic, where he wants it so. */
 function followByMention(
   realm: Realm,
-  turn: Turn,
-  { channel, topic }: Place & { kind: 'channel' },
+  turn: Transaction,
+  { channel, topic }: MessageLocation & { kind: 'channel' },
   { users }: RenderedMessage,
   recipients: ReadonlySet<number>,
 ): void {
@@ -328,7 +328,7 @@ function followByMention(
 
 function raisePolicy(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   userId: number,
   channel: Channel,
   topic: string,

@@ -5,7 +5,7 @@ import { nameString } from '../../base/characters.ts'
 import { badRequest, invalidParameter } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { IS_WIDGET } from '../model/message-bits.ts'
-import { extraOf, type Submessage } from '../model/message-extra.ts'
+import { metadataOf, type Submessage } from '../model/message-extra.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
@@ -55,9 +55,9 @@ const OF_AUTHOR: ReadonlySet<string> = new Set(['question', 'new_task_list_title
 /** Throws `BAD_REQUEST` for what has no meaning for the widget. */
 export function addSubmessage(realm: Realm, me: User, messageId: number, content: string): void {
   const data = parsed(content)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const row = accessMessageToChange(realm, me, messageId)
-    const extra = extraOf(row)
+    const extra = metadataOf(row)
     const before = extra.submessages ?? []
     expectMeaning(me, row, before, data)
     if (before.reduce((sum, one) => sum + one.content.length, content.length) > ALL_CHARACTERS_MAX)

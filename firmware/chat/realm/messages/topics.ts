@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import { type Placed, sightOf } from '../permissions/sight.ts'
+import { type MessagePosition, visibilityOf } from '../permissions/sight.ts'
 
 interface ListedTopic {
   name: string
@@ -13,7 +13,7 @@ interface ListedTopic {
 /** Newest first. */
 export function topicsOf(realm: Realm, user: User, channel: Channel): ListedTopic[] {
   const { recipientId } = channel
-  const sight = sightOf(realm, user)
+  const sight = visibilityOf(realm, user)
   switch (sight.extent(recipientId)) {
     case 'none':
       return []
@@ -29,7 +29,7 @@ function receivedTopics(
   realm: Realm,
   user: User,
   { id, recipientId }: Channel,
-  canRead: (message: Placed) => boolean,
+  canRead: (message: MessagePosition) => boolean,
 ): ListedTopic[] {
   const { store, state } = realm
   const newest = new Map<number, number>()
@@ -42,7 +42,7 @@ function receivedTopics(
     )
     for (const { topic, maxId } of rows) note(topic, maxId)
   }
-  const others = store.select<Placed & { topic: number }>(
+  const others = store.select<MessagePosition & { topic: number }>(
     `SELECT id, recipient, birth, ordinal, arrival, topic FROM messages
      WHERE recipient = ? AND (birth <> recipient OR arrival > 0 OR id IN (SELECT message FROM history WHERE user = ?))`,
     [recipientId, user.id],

@@ -11,7 +11,7 @@ import { canRead } from '../permissions/channel-rights.ts'
 import { mayAccess } from '../permissions/user-access.ts'
 import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
-import { type Place, placeOf, recipientsOf } from './places.ts'
+import { locationOf, type MessageLocation, recipientsOf } from './places.ts'
 
 type TypingOp = 'start' | 'stop'
 type TypingEvent = 'typing' | 'typing_edit_message'
@@ -44,7 +44,7 @@ export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: n
 export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number): void {
   const row = accessMessageToChange(realm, me, messageId)
   if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
-  const place = placeOf(realm, row)
+  const place = locationOf(realm, row)
   expectSends(me, place.kind === 'channel' ? 'stream' : 'direct')
   const recipient = (topic: string) =>
     place.kind === 'channel'
@@ -63,7 +63,7 @@ function expectSends(me: User, kind: 'direct' | 'stream'): void {
 function tellPlace(
   realm: Realm,
   me: User,
-  place: Place,
+  place: MessageLocation,
   type: TypingEvent,
   bodyWith: (topic: string) => EventBody,
 ): void {

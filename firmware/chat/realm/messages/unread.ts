@@ -9,7 +9,7 @@ import type { Channel, User } from '../model/records.ts'
 import { gaps } from '../model/runs.ts'
 import { topicName } from '../model/topic-names.ts'
 import { policyOf } from '../objects/user-topics.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 
 const UNREAD_MAX = 50_000 // the newest; contract section 4.2.1
 
@@ -21,7 +21,7 @@ interface Unread {
 }
 
 export function unreadOf(realm: Realm, user: User): Unread {
-  const sight = sightOf(realm, user)
+  const sight = visibilityOf(realm, user)
   const rows: PlacedRow[] = []
   for (const row of newestUnread(realm, user)) {
     if (!sight.canRead(row)) continue
@@ -147,7 +147,7 @@ const isRead = ({ store }: Realm, user: User, { birth, ordinal }: PlacedRow): bo
   gaps(store.flags.runs(user.id, birth, 'read'), ordinal, ordinal).length === 0
 
 /** `unread_msgs` of the register answer, for what this client knows of topics and channels. */
-export function unreadForm(realm: Realm, user: User, can: Shape['can']) {
+export function unreadToJson(realm: Realm, user: User, can: Shape['can']) {
   const { state, store } = realm
   const { rows: all, isCut } = unreadOf(realm, user)
   const rows = all.filter(

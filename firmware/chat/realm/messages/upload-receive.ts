@@ -7,7 +7,7 @@ import type { UploadRow } from '../../store/uploads.ts'
 import { expectRoomForFiles, expectUploadQuota } from '../model/disk-room.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { REALM_ID, type User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { newPathId, shownName } from '../model/upload-path.ts'
 import { attachmentView, publishAttachment } from '../objects/upload-claims.ts'
 import { imageHeader } from './images.ts'
@@ -42,7 +42,7 @@ export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile):
 }
 
 async function receive(realm: Realm, me: User, { name, content, check }: ArrivingFile): Promise<UploadRow> {
-  const id = realm.change((turn) => turn.nextId('upload'))
+  const id = realm.transaction((turn) => turn.nextId('upload'))
   try {
     const writer = createChunkWriter(realm.store.files, id, (bytes) => {
       check()
@@ -82,7 +82,7 @@ function finish(
   { id, name, bytes, head }: { id: number; name: string; bytes: number; head: Uint8Array },
 ): UploadRow {
   const picture = imageHeader(head)
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     expectUploadQuota(realm, bytes)
     const upload: UploadRow = {
       id,
@@ -102,7 +102,7 @@ function finish(
 
 /** Its owner's. Throws `BAD_REQUEST`. Row E133. */
 export async function deleteUpload(realm: Realm, me: User, id: number): Promise<void> {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const upload = realm.store.uploads.get(id)
     if (upload === undefined || upload.owner !== me.id) throw badRequest('Invalid attachment')
     dropUpload(realm, turn, upload)
@@ -111,7 +111,7 @@ export async function deleteUpload(realm: Realm, me: User, id: number): Promise<
 }
 
 /** Within a change; its bytes go afterwards, by `removeFile`. */
-export function dropUpload(realm: Realm, turn: Turn, { id, owner }: UploadRow): void {
+export function dropUpload(realm: Realm, turn: Transaction, { id, owner }: UploadRow): void {
   realm.store.uploads.remove(id)
   publishAttachment(realm, turn, owner, 'remove', { id })
 }

@@ -7,7 +7,7 @@ import type { Realm } from '../model/realm.ts'
 import { fileHeaders, requestedRange } from '../objects/upload-serving.ts'
 
 /** An upload, or an export. */
-export type SentFile = Pick<UploadRow, 'id' | 'path' | 'name' | 'sizeBytes' | 'time'>
+export type UploadedFile = Pick<UploadRow, 'id' | 'path' | 'name' | 'sizeBytes' | 'time'>
 
 interface FileReply {
   status: 200 | 206 | 416
@@ -24,7 +24,11 @@ interface SendOptions {
   check: () => void
 }
 
-export function sendUpload(realm: Realm, upload: SentFile, { range, download, isHead, check }: SendOptions): FileReply {
+export function sendUpload(
+  realm: Realm,
+  upload: UploadedFile,
+  { range, download, isHead, check }: SendOptions,
+): FileReply {
   const { sizeBytes } = upload
   const headers = fileHeaders(upload.name, download)
   const wanted = requestedRange(range, sizeBytes)
@@ -45,7 +49,7 @@ export function sendUpload(realm: Realm, upload: SentFile, { range, download, is
 
 async function* chunksOf(
   realm: Realm,
-  { id }: SentFile,
+  { id }: UploadedFile,
   from: number,
   to: number,
   check: () => void,

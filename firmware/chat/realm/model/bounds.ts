@@ -3,7 +3,7 @@
  * refused where records are written (turn.ts), whatever request it belongs to.
  */
 
-import type { Kind, RecordOf } from './kinds.ts'
+import type { RecordKind, RecordOf } from './kinds.ts'
 import type { User } from './records.ts'
 
 export interface Bound<T> {
@@ -230,4 +230,4 @@ export const BOUNDS = {
       organization: 50_000_000,
     },
   },
-} as const satisfies { readonly [K in Kind]: Bound<RecordOf<K>> | Fixed }
+} as const satisfies { readonly [K in RecordKind]: Bound<RecordOf<K>> | Fixed }

@@ -6,14 +6,14 @@ export type Key = string | number
 type Listener<T> = (before: T | undefined, after: T | undefined) => void
 
 /** Read by everybody; set by turns and by loading alone. */
-export interface Collection<T> {
+export interface RecordCollection<T> {
   get(key: Key): T | undefined
   has(key: Key): boolean
   all(): Iterable<T>
   readonly size: number
 }
 
-export interface MutableCollection<T> extends Collection<T> {
+export interface MutableCollection<T> extends RecordCollection<T> {
   /** What was there before. */
   set(key: Key, record: T | undefined): T | undefined
   listen(listener: Listener<T>): void

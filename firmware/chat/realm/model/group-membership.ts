@@ -1,7 +1,7 @@
 /** Who is in a group, and who holds a right that a setting gives to one. Contract sections 2.1 and 7.2. */
 
 import type { GroupValue } from './group-value.ts'
-import { inSystemGroup, ROLES, type Standing, type SystemGroupName, type WaitingPeriod } from './roles.ts'
+import { inSystemGroup, ROLES, type Seniority, type SystemGroupName, type WaitingPeriod } from './roles.ts'
 
 /** What is asked of a group here. System groups have no members of their own: the roles of accounts decide. */
 export interface GroupNode {
@@ -14,7 +14,7 @@ export interface GroupNode {
 export const systemName = (group: GroupNode | undefined): SystemGroupName | null =>
   group?.isSystem === true ? (group.name as SystemGroupName) : null
 
-export interface Person extends Standing {
+export interface Person extends Seniority {
   id: number
 }
 

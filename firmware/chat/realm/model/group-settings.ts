@@ -105,14 +105,14 @@ export function defaultValues<K extends string>(
 }
 
 /** What a group setting may not be, in the terms of the API's errors. */
-export type Refusal = 'system group required' | 'not allowed'
+type GroupValueError = 'system group required' | 'not allowed'
 
 /** `nameOf`: the name of a system group, null of any other. */
 export function refusal(
   { nobody, everyone, only }: GroupSetting,
   value: GroupValue,
   nameOf: (group: number) => SystemGroupName | null,
-): Refusal | null {
+): GroupValueError | null {
   if (only !== null) {
     const name = typeof value === 'number' ? nameOf(value) : null
     if (name === null) return 'system group required'

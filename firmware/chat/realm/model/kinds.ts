@@ -11,8 +11,8 @@ import type {
   BotStorage,
   Channel,
   ChannelFolder,
-  Conversation,
   DefaultChannelGroup,
+  DirectConversation,
   Draft,
   Erasure,
   Group,
@@ -60,7 +60,7 @@ export const KINDS = {
   channelFolder: kind<ChannelFolder>(({ id }) => id),
   defaultChannelGroup: kind<DefaultChannelGroup>(({ id }) => id),
   subscription: kind<Subscription>(({ userId, channelId }) => `${userId}:${channelId}`),
-  conversation: kind<Conversation>(({ recipientId }) => recipientId),
+  conversation: kind<DirectConversation>(({ recipientId }) => recipientId),
   userTopic: kind<UserTopic>(({ userId, channelId, topicName }) => `${userId}:${channelId}:${fold(topicName)}`),
   alertWords: ofUser<readonly string[]>(),
   mutedUsers: ofUser<readonly MutedUser[]>(),
@@ -87,5 +87,5 @@ export const KINDS = {
   botStorage: kind<BotStorage>(({ userId, name }) => `${userId}:${name}`),
 } as const
 
-export type Kind = keyof typeof KINDS
-export type RecordOf<K extends Kind> = (typeof KINDS)[K] extends KeyOf<infer T> ? T : never
+export type RecordKind = keyof typeof KINDS
+export type RecordOf<K extends RecordKind> = (typeof KINDS)[K] extends KeyOf<infer T> ? T : never

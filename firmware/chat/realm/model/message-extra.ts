@@ -16,7 +16,7 @@ export interface Submessage {
 }
 
 /** Only members of what changed: contract section 2.4, `edit_history`. */
-export interface Edit {
+export interface EditRecord {
   timestamp: number
   user_id: number
   prev_content?: string
@@ -27,11 +27,11 @@ export interface Edit {
   topic?: string
 }
 
-export interface Extra {
+export interface MessageMetadata {
   reactions?: readonly Reaction[]
   submessages?: readonly Submessage[]
   /** Newest first. */
-  edits?: readonly Edit[]
+  edits?: readonly EditRecord[]
   /** Seconds; of the last change of the content, of channel or topic but for resolving. */
   edited?: number
   moved?: number
@@ -40,7 +40,7 @@ export interface Extra {
 }
 
 /** Without what befell its topic as a whole: see topic-moves.ts. */
-export const extraOf = ({ extra }: Pick<MessageRow, 'extra'>): Extra =>
-  extra === '{}' ? NOTHING : (JSON.parse(extra) as Extra)
+export const metadataOf = ({ extra }: Pick<MessageRow, 'extra'>): MessageMetadata =>
+  extra === '{}' ? NOTHING : (JSON.parse(extra) as MessageMetadata)
 
-const NOTHING: Extra = {}
+const NOTHING: MessageMetadata = {}

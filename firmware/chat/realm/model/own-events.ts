@@ -1,10 +1,10 @@
 /** Events of what is one account's alone: nobody else hears of it. */
 
 import type { User } from './records.ts'
-import type { Turn } from './turn.ts'
+import type { Transaction } from './turn.ts'
 
 export function publishOwn(
-  turn: Turn,
+  turn: Transaction,
   { id }: User,
   type: string,
   op: 'add' | 'update' | 'remove',

@@ -5,12 +5,12 @@ import type { DiskSpace } from '../../../base/disk-space.ts'
 import type { Random } from '../../../crypto/random.ts'
 import type { EventHub } from '../../events/hub.ts'
 import type { ChatStore } from '../../store/store.ts'
-import { loadState, type State } from './state.ts'
-import { type Change, createChange } from './turn.ts'
+import { loadState, type RealmState } from './state.ts'
+import { createRealmTransaction, type RealmTransaction } from './turn.ts'
 import type { Usage } from './usage.ts'
 
 export interface Realm {
-  readonly state: State
+  readonly state: RealmState
   /** Messages, topics, flags: written within `change` only. */
   readonly store: ChatStore
   /** Of the disk that it lies on. */
@@ -24,7 +24,7 @@ export interface Realm {
   /** By account, the host that its clients asked last; see url.ts. */
   readonly hosts: Map<number, string>
   /** One turn: see turn.ts. */
-  readonly change: Change
+  readonly transaction: RealmTransaction
   /** Set by whoever calls bots: some are to be called. */
   onBotCall?: () => void
 }
@@ -40,7 +40,13 @@ interface RealmOptions {
 
 export function openRealm(options: RealmOptions): Realm {
   const { state, collections, usage } = loadState(options.store.things)
-  return { ...options, state, usage, hosts: new Map(), change: createChange({ ...options, collections, usage }) }
+  return {
+    ...options,
+    state,
+    usage,
+    hosts: new Map(),
+    transaction: createRealmTransaction({ ...options, collections, usage }),
+  }
 }
 
 /** By the appliance's clock, in seconds since the epoch. */

@@ -234,7 +234,7 @@ export interface Subscription {
 }
 
 /** Two people or more, or one with notes to self: who talks in direct messages. */
-export interface Conversation {
+export interface DirectConversation {
   readonly recipientId: number
   /** Ascending, at least one. */
   readonly userIds: readonly number[]

@@ -40,7 +40,7 @@ export const SYSTEM_GROUP_DESCRIPTIONS: Record<SystemGroupName, string> = {
 }
 
 /** What decides which system groups hold an account. */
-export interface Standing {
+export interface Seniority {
   role: Role
   /** In seconds of UNIX time. */
   dateJoined: number
@@ -57,13 +57,13 @@ export interface WaitingPeriod {
 const DAY_SECONDS = 86_400
 
 /** A full member is a member of the waiting period, or anyone from moderator up. */
-function isFullMember({ role, dateJoined }: Standing, { days, now }: WaitingPeriod): boolean {
+function isFullMember({ role, dateJoined }: Seniority, { days, now }: WaitingPeriod): boolean {
   if (role === ROLES.guest) return false
   return role !== ROLES.member || now - dateJoined >= days * DAY_SECONDS
 }
 
 /** Whether `account` is in the system group, directly or through a subgroup. */
-export function inSystemGroup(group: SystemGroupName, account: Standing, period: WaitingPeriod): boolean {
+export function inSystemGroup(group: SystemGroupName, account: Seniority, period: WaitingPeriod): boolean {
   switch (group) {
     case 'role:internet':
     case 'role:everyone':
@@ -84,7 +84,7 @@ export function inSystemGroup(group: SystemGroupName, account: Standing, period:
 }
 
 /** The system groups that list `account` among their direct members. A full member is in that of members, too. */
-export function directSystemGroups(account: Standing, period: WaitingPeriod): SystemGroupName[] {
+export function directSystemGroups(account: Seniority, period: WaitingPeriod): SystemGroupName[] {
   switch (account.role) {
     case ROLES.owner:
       return ['role:owners']

@@ -4,22 +4,22 @@ import { AlertWords } from '../../render/alert-words.ts'
 import { CompiledLinkifier, type Linkifiers } from '../../render/linkifiers.ts'
 import type { Things } from '../../store/things.ts'
 import {
-  type Collection,
   createCollection,
   type GroupIndex,
   groupBy,
   type Index,
   indexBy,
   type MutableCollection,
+  type RecordCollection,
 } from './collection.ts'
-import { KINDS, type Kind, type RecordOf } from './kinds.ts'
+import { KINDS, type RecordKind, type RecordOf } from './kinds.ts'
 import { fold } from './names.ts'
 import {
   type ApiKey,
   type BotCall,
   type BotStorage,
   type Channel,
-  type Conversation,
+  type DirectConversation,
   type Draft,
   type Group,
   type Invitation,
@@ -39,10 +39,10 @@ import {
 } from './records.ts'
 import { createUsage, type Usage } from './usage.ts'
 
-type Collections = { readonly [K in Kind]: Collection<RecordOf<K>> }
-export type MutableCollections = { readonly [K in Kind]: MutableCollection<RecordOf<K>> }
+type Collections = { readonly [K in RecordKind]: RecordCollection<RecordOf<K>> }
+export type MutableCollections = { readonly [K in RecordKind]: MutableCollection<RecordOf<K>> }
 
-export interface State extends Collections {
+export interface RealmState extends Collections {
   /** Both of a user's addresses, in lower case. */
   readonly userByEmail: Index<string, User>
   readonly userByDeliveryEmail: Index<string, User>
@@ -61,10 +61,10 @@ export interface State extends Collections {
   /** By user, of whoever is or was. */
   readonly everSubscribedTo: GroupIndex<number, number, Subscription>
   /** By their users' ids, ascending and joined by commas. */
-  readonly conversationByUsers: Index<string, Conversation>
+  readonly conversationByUsers: Index<string, DirectConversation>
   readonly invitationByHash: Index<string, Invitation>
   /** By recipient id. */
-  readonly conversationsOf: (userId: number) => Iterable<Conversation>
+  readonly conversationsOf: (userId: number) => Iterable<DirectConversation>
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
   /** By user, of a channel's topic: see `topicKey`. */
   readonly userTopicsIn: GroupIndex<string, number, UserTopic>
@@ -94,20 +94,20 @@ export interface State extends Collections {
 }
 
 /** Reads everything; throws when a record is of no known kind. */
-export function loadState(things: Things): { state: State; collections: MutableCollections; usage: Usage } {
+export function loadState(things: Things): { state: RealmState; collections: MutableCollections; usage: Usage } {
   const collections = Object.fromEntries(
     Object.keys(KINDS).map((kind) => [kind, createCollection()]),
   ) as unknown as MutableCollections
-  const state: State = { ...collections, ...createIndexes(collections) }
+  const state: RealmState = { ...collections, ...createIndexes(collections) }
   const usage = createUsage(collections, (owner) => state.botsOf.get(owner).keys())
   for (const { kind, json } of things.all()) {
     if (!(kind in KINDS)) throw new Error(`Unknown kind of record: ${kind}`)
-    load(collections, kind as Kind, JSON.parse(json))
+    load(collections, kind as RecordKind, JSON.parse(json))
   }
   return { state, collections, usage }
 }
 
-function load<K extends Kind>(collections: MutableCollections, kind: K, record: RecordOf<K>): void {
+function load<K extends RecordKind>(collections: MutableCollections, kind: K, record: RecordOf<K>): void {
   const keyOf = KINDS[kind] as (record: RecordOf<K>) => string | number
   collections[kind].set(keyOf(record), record)
 }
@@ -225,19 +225,19 @@ function createIndexes(collections: MutableCollections) {
 export const topicKey = (channelId: number, topic: string): string => `${channelId}:${fold(topic)}`
 
 /** A conversation is in the list of each of its users. */
-function indexConversations(collection: MutableCollection<Conversation>): State['conversationsOf'] {
-  const byUser = new Map<number, Map<number, Conversation>>()
+function indexConversations(collection: MutableCollection<DirectConversation>): RealmState['conversationsOf'] {
+  const byUser = new Map<number, Map<number, DirectConversation>>()
   collection.listen((before, after) => {
     for (const id of before?.userIds ?? []) byUser.get(id)?.delete(before!.recipientId)
     for (const id of after?.userIds ?? []) {
-      const own = byUser.get(id) ?? new Map<number, Conversation>()
+      const own = byUser.get(id) ?? new Map<number, DirectConversation>()
       byUser.set(id, own.set(after!.recipientId, after!))
     }
   })
   return (userId) => byUser.get(userId)?.values() ?? []
 }
 
-function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>>): State['alertWordIndex'] {
+function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>>): RealmState['alertWordIndex'] {
   let index: AlertWords | undefined
   collection.listen(() => {
     index = undefined
@@ -250,7 +250,7 @@ function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>
   }
 }
 
-function indexLinkifiers(collection: MutableCollection<Linkifier>): State['linkifiers'] {
+function indexLinkifiers(collection: MutableCollection<Linkifier>): RealmState['linkifiers'] {
   let compiled: Linkifiers | undefined
   collection.listen(() => {
     compiled = undefined
@@ -265,7 +265,7 @@ function indexLinkifiers(collection: MutableCollection<Linkifier>): State['linki
 function indexDue(
   scheduled: MutableCollection<ScheduledMessage>,
   reminders: MutableCollection<Reminder>,
-): State['nextDue'] {
+): RealmState['nextDue'] {
   let next: number | undefined
   const forget = () => {
     next = undefined
@@ -282,7 +282,7 @@ function indexDue(
 }
 
 /** Throws when there is no organisation: then nobody listens either. */
-export function organizationOf(state: State): Organization {
+export function organizationOf(state: RealmState): Organization {
   const organization = state.organization.get(REALM_ID)
   if (organization === undefined) throw new Error('There is no organization')
   return organization

@@ -3,28 +3,28 @@
  * turn puts is in memory at once, for the checks that follow in it; when it throws, or the disk refuses, all is as before.
  */
 
-import { assertAdmitted } from '../../../base/admission.ts'
+import { assertAuthorized } from '../../../base/admission.ts'
 import type { EventHub, Publication } from '../../events/hub.ts'
 import type { ChatStore } from '../../store/store.ts'
 import type { Key } from './collection.ts'
-import { KINDS, type Kind, type RecordOf } from './kinds.ts'
+import { KINDS, type RecordKind, type RecordOf } from './kinds.ts'
 import type { MutableCollections } from './state.ts'
 import type { Usage } from './usage.ts'
 
 /** What `change` of realm.ts gives to whoever makes one. Not to be kept. */
-export interface Turn {
+export interface Transaction {
   /** In the place of the record with the same key, where there is one. Throws `BAD_REQUEST` for more than bounds.ts allows. */
-  put<K extends Kind>(kind: K, record: RecordOf<K>): void
-  remove(kind: Kind, key: Key): void
+  put<K extends RecordKind>(kind: K, record: RecordOf<K>): void
+  remove(kind: RecordKind, key: Key): void
   /** A number that was never given before and never will be, from 1: `turn.nextId('channel')`. */
-  nextId(counter: Counter): number
+  nextId(counter: IdCounter): number
   /** Events are made at once, from what is true now, and reach the queues once the change is on disk. */
   publish(publication: Publication): void
   /** Called once the change is on disk, before anything else happens: for what is not a record, such as ending queues. */
-  afterwards(act: () => void): void
+  onCommit(act: () => void): void
 }
 
-export type Counter =
+type IdCounter =
   | 'user'
   | 'group'
   | 'channel'
@@ -47,31 +47,31 @@ export type Counter =
   | 'realmExport'
   | 'upload'
 
-interface TurnOptions {
+interface TransactionOptions {
   store: ChatStore
   collections: MutableCollections
   usage: Usage
   events: EventHub
 }
 
-export type Change = <T>(act: (turn: Turn) => T) => T
+export type RealmTransaction = <T>(act: (turn: Transaction) => T) => T
 
-export function createChange({ store, collections, usage, events }: TurnOptions): Change {
+export function createRealmTransaction({ store, collections, usage, events }: TransactionOptions): RealmTransaction {
   let isChanging = false
 
   return (act) => {
     if (isChanging) throw new Error('A change within a change')
-    assertAdmitted()
+    assertAuthorized()
     isChanging = true
     const undo: (() => void)[] = []
     const later: (() => void)[] = []
     const batch = events.begin()
-    const set = <K extends Kind>(kind: K, key: Key, record: RecordOf<K> | undefined): RecordOf<K> | undefined => {
+    const set = <K extends RecordKind>(kind: K, key: Key, record: RecordOf<K> | undefined): RecordOf<K> | undefined => {
       const before = collections[kind].set(key, record)
       undo.push(() => collections[kind].set(key, before))
       return before
     }
-    const turn: Turn = {
+    const turn: Transaction = {
       put(kind, record) {
         const key = (KINDS[kind] as (record: unknown) => Key)(record)
         store.things.put(kind, String(key), JSON.stringify(record))
@@ -88,7 +88,7 @@ export function createChange({ store, collections, usage, events }: TurnOptions)
         return id
       },
       publish: (publication) => batch.add(publication),
-      afterwards: (action) => void later.push(action),
+      onCommit: (action) => void later.push(action),
     }
     try {
       const result = store.transaction(() => act(turn))

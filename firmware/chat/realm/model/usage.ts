@@ -2,16 +2,16 @@
 
 import { badRequest } from '../../base/error.ts'
 import { BOUNDS, type Bound } from './bounds.ts'
-import type { Collection, MutableCollection } from './collection.ts'
-import type { Kind, RecordOf } from './kinds.ts'
+import type { MutableCollection, RecordCollection } from './collection.ts'
+import type { RecordKind, RecordOf } from './kinds.ts'
 import type { User } from './records.ts'
 import { atLeast, ROLES } from './roles.ts'
 
 export interface Usage {
   /** Throws `BAD_REQUEST` if `after`, which is written already in the place of `before`, is more than is allowed. */
-  expectWithin<K extends Kind>(kind: K, before: RecordOf<K> | undefined, after: RecordOf<K>): void
+  expectWithin<K extends RecordKind>(kind: K, before: RecordOf<K> | undefined, after: RecordOf<K>): void
   /** True if an account may have one more. For what happens by itself, which is left out then. */
-  hasRoom(kind: Kind, account: number): boolean
+  hasRoom(kind: RecordKind, account: number): boolean
 }
 
 interface Amount {
@@ -21,7 +21,7 @@ interface Amount {
 
 /** Counts by itself what the collections have. */
 export function createUsage(
-  collections: { readonly [K in Kind]: MutableCollection<RecordOf<K>> },
+  collections: { readonly [K in RecordKind]: MutableCollection<RecordOf<K>> },
   botsOf: (owner: number) => Iterable<number>,
 ): Usage {
   const counters = Object.fromEntries(
@@ -29,9 +29,9 @@ export function createUsage(
       kind,
       'why' in bound
         ? null
-        : createCounter(collections[kind as Kind] as MutableCollection<unknown>, bound as Bound<unknown>),
+        : createCounter(collections[kind as RecordKind] as MutableCollection<unknown>, bound as Bound<unknown>),
     ]),
-  ) as Record<Kind, Counter | null>
+  ) as Record<RecordKind, Counter | null>
   return {
     expectWithin(kind, before, after) {
       counters[kind]?.expectWithin(before, after, collections.user, botsOf)
@@ -43,8 +43,8 @@ export function createUsage(
 type BotsOf = (owner: number) => Iterable<number>
 
 interface Counter {
-  expectWithin(before: unknown, after: unknown, users: Collection<User>, botsOf: BotsOf): void
-  hasRoom(account: number, users: Collection<User>, botsOf: BotsOf): boolean
+  expectWithin(before: unknown, after: unknown, users: RecordCollection<User>, botsOf: BotsOf): void
+  hasRoom(account: number, users: RecordCollection<User>, botsOf: BotsOf): boolean
 }
 
 function createCounter(collection: MutableCollection<unknown>, bound: Bound<unknown>): Counter {
@@ -75,14 +75,14 @@ function createCounter(collection: MutableCollection<unknown>, bound: Bound<unkn
   })
 
   /** With all bots of the same owner, and the owner. */
-  function amountOf(account: number, users: Collection<User>, botsOf: BotsOf): Amount {
+  function amountOf(account: number, users: RecordCollection<User>, botsOf: BotsOf): Amount {
     const owner = ownerOf(account, users)
     const sum: Amount = { count: 0, size: 0 }
     for (const id of [owner, ...botsOf(owner)]) addTo(sum, byAccount.get(id) ?? NOTHING)
     return sum
   }
 
-  const isBound = (account: number, users: Collection<User>): boolean => {
+  const isBound = (account: number, users: RecordCollection<User>): boolean => {
     const owner = users.get(ownerOf(account, users))
     if (owner === undefined || owner.isSystemBot) return false
     return bound.isForAdministrators !== false || !atLeast(owner.role, ROLES.administrator)
@@ -118,6 +118,6 @@ function addTo(amount: Amount, { count, size }: Amount): void {
   amount.size += size
 }
 
-const ownerOf = (account: number, users: Collection<User>): number => users.get(account)?.bot?.ownerId ?? account
+const ownerOf = (account: number, users: RecordCollection<User>): number => users.get(account)?.bot?.ownerId ?? account
 
 const tooMany = (max: number, of: string) => badRequest(`More than ${max} ${of}`)

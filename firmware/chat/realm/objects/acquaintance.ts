@@ -5,17 +5,17 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
-import { acquaintancesOf, isLimited, seesAddress } from '../permissions/user-access.ts'
+import type { Transaction } from '../model/turn.ts'
+import { accessibleUserIds, isLimited, seesAddress } from '../permissions/user-access.ts'
 import { statusObject } from './statuses.ts'
 import { placeholderObject, userObject } from './user-view.ts'
 
 /** To be called before subscriptions or conversations change; what it returns, after it: it tells those guests. */
-export function watchAcquaintance(realm: Realm): (turn: Turn) => void {
-  const before = new Map(limitedGuests(realm).map((guest) => [guest, acquaintancesOf(realm, guest)]))
+export function trackAccessibleUsers(realm: Realm): (turn: Transaction) => void {
+  const before = new Map(limitedGuests(realm).map((guest) => [guest, accessibleUserIds(realm, guest)]))
   return (turn) => {
     for (const [guest, old] of before) {
-      const now = acquaintancesOf(realm, guest)
+      const now = accessibleUserIds(realm, guest)
       for (const id of now.difference(old)) publishMet(realm, turn, guest, realm.state.user.get(id)!)
       for (const id of old.difference(now)) publishLost(realm, turn, guest, realm.state.user.get(id)!)
     }
@@ -24,10 +24,12 @@ export function watchAcquaintance(realm: Realm): (turn: Turn) => void {
 
 /** Those who wait for events: nobody else needs to be told. */
 const limitedGuests = (realm: Realm): User[] =>
-  [...realm.state.user.all()].filter((user) => realm.events.hears(user.id) && user.isActive && isLimited(realm, user))
+  [...realm.state.user.all()].filter(
+    (user) => realm.events.hasQueue(user.id) && user.isActive && isLimited(realm, user),
+  )
 
 /** Everybody sees bots anyway. */
-function publishMet(realm: Realm, turn: Turn, guest: User, user: User): void {
+function publishMet(realm: Realm, turn: Transaction, guest: User, user: User): void {
   if (user.bot !== null) return
   const sees = seesAddress(guest, user)
   turn.publish({
@@ -47,7 +49,7 @@ function publishMet(realm: Realm, turn: Turn, guest: User, user: User): void {
 }
 
 /** Clients that need one for each id get a placeholder. */
-function publishLost(realm: Realm, turn: Turn, guest: User, user: User): void {
+function publishLost(realm: Realm, turn: Transaction, guest: User, user: User): void {
   if (user.bot !== null) return
   const person = placeholderObject(realm, user)
   const gone = { op: 'remove', person: { user_id: user.id, full_name: person.full_name } }

@@ -2,17 +2,17 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { type BotUser, botObject, managersOf } from './bot-view.ts'
 
-export function publishBot(realm: Realm, turn: Turn, bot: BotUser, to: Iterable<number>): void {
+export function publishBot(realm: Realm, turn: Transaction, bot: BotUser, to: Iterable<number>): void {
   for (const id of to)
     turn.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot, id) }) })
 }
 
 export function publishBotUpdate(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   bot: User,
   changed: Readonly<Record<string, unknown>>,
   to: Iterable<number> = managersOf(realm, bot),
@@ -20,6 +20,6 @@ export function publishBotUpdate(
   turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }) })
 }
 
-export function publishBotGone(turn: Turn, bot: User, to: Iterable<number>): void {
+export function publishBotGone(turn: Transaction, bot: User, to: Iterable<number>): void {
   turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'delete', bot: { user_id: bot.id } }) })
 }

@@ -2,26 +2,26 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { publishBotUpdate } from './bot-events.ts'
 import { type BotUser, isBot, mayManage } from './bot-view.ts'
 import { makeKey, revokeKeys } from './keys.ts'
 
 /** Within a change: earlier keys are refused from now on. `givenTo` is an administrator who is told a key of another account's bot. */
-export function replaceKey(realm: Realm, turn: Turn, bot: BotUser, givenTo?: number): string {
+export function replaceKey(realm: Realm, turn: Transaction, bot: BotUser, givenTo?: number): string {
   revokeKeys(realm, turn, bot)
   return makeKey(realm, turn, bot, 'bot', givenTo)
 }
 
 /** The same; the owner is told the new key. */
-export function renewKey(realm: Realm, turn: Turn, bot: BotUser, givenTo?: number): string {
+export function renewKey(realm: Realm, turn: Transaction, bot: BotUser, givenTo?: number): string {
   const key = replaceKey(realm, turn, bot, givenTo)
   if (bot.bot.ownerId !== null) publishBotUpdate(realm, turn, bot, { api_key: key }, [bot.bot.ownerId])
   return key
 }
 
 /** Within a change, after `user` was put with a lower role or deactivated: keys of bots end that `user` may manage no longer. */
-export function renewLostKeys(realm: Realm, turn: Turn, user: User): void {
+export function renewLostKeys(realm: Realm, turn: Transaction, user: User): void {
   if (isBot(user)) return
   for (const { givenTo, userId } of [...realm.state.apiKey.all()]) {
     const bot = givenTo === user.id ? realm.state.user.get(userId) : undefined

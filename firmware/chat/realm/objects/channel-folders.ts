@@ -5,7 +5,7 @@ import { fold } from '../model/names.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, ChannelFolder, User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { canSee } from '../permissions/channel-rights.ts'
 import { checkedDescription } from './descriptions.ts'
 import { renderDescription } from './rendering.ts'
@@ -50,7 +50,7 @@ function findFolder(realm: Realm, id: number): ChannelFolder {
 
 /** Returns its id. */
 export function createFolder(realm: Realm, me: User, given: { name: string; description: string }): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const name = checkedName(realm, given.name, null)
     const description = checkedDescription(given.description)
     const orders = [...realm.state.channelFolder.all()].map(({ order }) => order)
@@ -77,7 +77,7 @@ interface FolderChanges {
 }
 
 export function changeFolder(realm: Realm, id: number, changes: FolderChanges): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = findFolder(realm, id)
     const { name = before.name, isArchived = before.isArchived } = changes
     const description = changes.description === undefined ? before.description : checkedDescription(changes.description)
@@ -106,7 +106,7 @@ const isInUse = (realm: Realm, id: number): boolean =>
 
 /** `order` are all of them, archived ones too. */
 export function orderFolders(realm: Realm, order: readonly number[]): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const ids = new Set(order)
     const { channelFolder } = realm.state
     if (ids.size !== order.length || ids.size !== channelFolder.size || order.some((id) => !channelFolder.has(id)))
@@ -122,7 +122,12 @@ export function orderFolders(realm: Realm, order: readonly number[]): void {
 }
 
 /** Within a change: guests hear of a folder with the channel of it that comes into their sight, and before it. */
-export function publishFolderOf(realm: Realm, turn: Turn, { folderId }: Channel, userIds: readonly number[]): void {
+export function publishFolderOf(
+  realm: Realm,
+  turn: Transaction,
+  { folderId }: Channel,
+  userIds: readonly number[],
+): void {
   const folder = folderId === null ? undefined : realm.state.channelFolder.get(folderId)
   if (folder === undefined) return
   const guests = userIds.filter((id) => realm.state.user.get(id)?.role === ROLES.guest)
@@ -130,12 +135,12 @@ export function publishFolderOf(realm: Realm, turn: Turn, { folderId }: Channel,
 }
 
 /** Within a change: whoever is a guest no longer sees all of them. */
-export function publishFoldersTo(realm: Realm, turn: Turn, user: User): void {
+export function publishFoldersTo(realm: Realm, turn: Transaction, user: User): void {
   for (const folder of realm.state.channelFolder.all())
     publish(turn, [user.id], { op: 'add', channel_folder: folderView(folder) })
 }
 
-function publish(turn: Turn, to: Iterable<number>, body: Readonly<Record<string, unknown>>): void {
+function publish(turn: Transaction, to: Iterable<number>, body: Readonly<Record<string, unknown>>): void {
   turn.publish({ type: 'channel_folder', to, make: () => body })
 }
 

@@ -4,7 +4,7 @@ import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { findChannel } from '../permissions/channel-find.ts'
 
 /** Ascending. */
@@ -16,7 +16,7 @@ export const defaultChannelIds = (realm: Realm): number[] =>
 
 /** What is so already is a success without an event. */
 export function setDefault(realm: Realm, me: User, channelId: number, isDefault: boolean): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const channel = findChannel(realm, me, channelId)
     if (channel.isDefault === isDefault) return
     if (isDefault && channel.isPrivate) throw badRequest('Private channels cannot be made default.')
@@ -27,7 +27,11 @@ export function setDefault(realm: Realm, me: User, channelId: number, isDefault:
 }
 
 /** Guests have no such list. */
-export function publishDefaultChannels(realm: Realm, turn: Turn, users: Iterable<User> = realm.state.user.all()): void {
+export function publishDefaultChannels(
+  realm: Realm,
+  turn: Transaction,
+  users: Iterable<User> = realm.state.user.all(),
+): void {
   const to = [...users].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
   const default_streams = defaultChannelIds(realm)
   turn.publish({ type: 'default_streams', to: to.map(({ id }) => id), make: () => ({ default_streams }) })

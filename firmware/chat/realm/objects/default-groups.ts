@@ -5,7 +5,7 @@ import { fold } from '../model/names.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, DefaultChannelGroup, User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { findChannelByName } from '../permissions/channel-find.ts'
 import { checkedDescription } from './descriptions.ts'
 
@@ -24,7 +24,7 @@ interface NewDefaultGroup {
 }
 
 export function createDefaultGroup(realm: Realm, me: User, given: NewDefaultGroup): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const name = checkedName(realm, given.name)
     const channelIds = findChannels(realm, me, given.channelNames).map((channel) => expectEligible(channel, name).id)
     const description = checkedDescription(given.description)
@@ -39,7 +39,7 @@ export function changeDefaultGroup(
 ): void {
   if (name === undefined && description === undefined)
     throw badRequest('You must pass "new_description" or "new_group_name".')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const group = findGroup(realm, id)
     if (name?.trim() === group.name) throw badRequest(`This default channel group is already named '${group.name}'`)
     put(realm, turn, {
@@ -57,7 +57,7 @@ export function changeChannelsOfGroup(
   op: 'add' | 'remove',
   channelNames: readonly string[],
 ): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const group = findGroup(realm, id)
     const ids = new Set(group.channelIds)
     for (const channel of findChannels(realm, me, channelNames)) {
@@ -74,32 +74,32 @@ export function changeChannelsOfGroup(
 }
 
 export function removeDefaultGroup(realm: Realm, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.remove('defaultChannelGroup', findGroup(realm, id).id)
     publish(realm, turn)
   })
 }
 
 /** Within a change: a channel that nobody can join any more is in none. */
-export function leaveDefaultGroups(realm: Realm, turn: Turn, channelId: number): void {
+export function leaveDefaultGroups(realm: Realm, turn: Transaction, channelId: number): void {
   const groups = [...realm.state.defaultChannelGroup.all()].filter(({ channelIds }) => channelIds.includes(channelId))
   for (const group of groups)
     turn.put('defaultChannelGroup', { ...group, channelIds: group.channelIds.filter((id) => id !== channelId) })
   if (groups.length > 0) publish(realm, turn)
 }
 
-function put(realm: Realm, turn: Turn, group: DefaultChannelGroup): void {
+function put(realm: Realm, turn: Transaction, group: DefaultChannelGroup): void {
   turn.put('defaultChannelGroup', { ...group, channelIds: [...group.channelIds].sort((a, b) => a - b) })
   publish(realm, turn)
 }
 
 /** Guests have no such list. */
-function publish(realm: Realm, turn: Turn): void {
+function publish(realm: Realm, turn: Transaction): void {
   const members = [...realm.state.user.all()].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
   publishDefaultGroups(realm, turn, members)
 }
 
-export function publishDefaultGroups(realm: Realm, turn: Turn, users: readonly User[]): void {
+export function publishDefaultGroups(realm: Realm, turn: Transaction, users: readonly User[]): void {
   const default_stream_groups = defaultGroupViews(realm)
   const to = users.map(({ id }) => id)
   turn.publish({ type: 'default_stream_groups', to, make: () => ({ default_stream_groups }) })

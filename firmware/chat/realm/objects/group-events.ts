@@ -3,14 +3,14 @@
 import type { EventBody } from '../../events/queue.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, Group } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { channelGroupValues } from '../permissions/group-rights.ts'
 import { groupObject, membersOf } from './group-view.ts'
 import { reaches } from './nested-groups.ts'
-import { watchSight } from './sight-events.ts'
+import { trackVisibility } from './sight-events.ts'
 
 /** Those of a deactivated group only to clients that know of such. */
-export function publishGroup(realm: Realm, turn: Turn, group: Group, body: EventBody): void {
+export function publishGroup(realm: Realm, turn: Transaction, group: Group, body: EventBody): void {
   turn.publish({
     type: 'user_group',
     to: membersOf(realm),
@@ -19,7 +19,7 @@ export function publishGroup(realm: Realm, turn: Turn, group: Group, body: Event
 }
 
 /** After it was deactivated, or is in use again: to other clients it goes, and comes. */
-export function publishActivation(realm: Realm, turn: Turn, group: Group): void {
+export function publishActivation(realm: Realm, turn: Transaction, group: Group): void {
   const { id, isDeactivated } = group
   turn.publish({
     type: 'user_group',
@@ -35,9 +35,13 @@ export function publishActivation(realm: Realm, turn: Turn, group: Group): void 
 const SHOWING = ['can_administer_channel_group', 'can_add_subscribers_group', 'can_subscribe_group'] as const
 
 /** As `watchSight`, for a change of who is in the group: of the channels that it shows to whoever is. */
-export function watchGroup(realm: Realm, groupId: number, userIds: () => Iterable<number>): (turn: Turn) => void {
+export function watchGroup(
+  realm: Realm,
+  groupId: number,
+  userIds: () => Iterable<number>,
+): (turn: Transaction) => void {
   const shown = [...realm.state.channel.all()].filter((channel) => isShown(realm, channel, groupId))
-  return shown.length === 0 ? () => {} : watchSight(realm, userIds(), shown)
+  return shown.length === 0 ? () => {} : trackVisibility(realm, userIds(), shown)
 }
 
 function isShown(realm: Realm, channel: Channel, groupId: number): boolean {

@@ -4,7 +4,7 @@ import { groupsOf } from '../model/groups-of-realm.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Group, User } from '../model/records.ts'
 import { directSystemGroups, inSystemGroup, ROLES, type SystemGroupName } from '../model/roles.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { systemGroupId, userGroupValues } from '../permissions/group-rights.ts'
 
 /** Accounts whose role a group stands for: the service's own bots are in none. */
@@ -52,12 +52,12 @@ function directGroups(realm: Realm, user: User | undefined): Set<number> {
 }
 
 /** Within a change, after the account was put: tells whoever knows groups which of them it left and entered. */
-export function publishMemberships(realm: Realm, turn: Turn, before: User | undefined, after: User): void {
+export function publishMemberships(realm: Realm, turn: Transaction, before: User | undefined, after: User): void {
   publishDifference(realm, turn, after.id, directGroups(realm, before), directGroups(realm, after))
 }
 
 /** To be called before a change of what a full member is; what it returns, after it: it tells of everybody. */
-export function watchMemberships(realm: Realm): (turn: Turn) => void {
+export function watchMemberships(realm: Realm): (turn: Transaction) => void {
   const before = new Map([...realm.state.user.all()].map((user) => [user, directGroups(realm, user)]))
   return (turn) => {
     for (const [user, old] of before) publishDifference(realm, turn, user.id, old, directGroups(realm, user))
@@ -66,7 +66,7 @@ export function watchMemberships(realm: Realm): (turn: Turn) => void {
 
 function publishDifference(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   userId: number,
   old: ReadonlySet<number>,
   now: ReadonlySet<number>,

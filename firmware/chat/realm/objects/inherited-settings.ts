@@ -2,12 +2,18 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import type { UserSetting } from '../model/user-settings.ts'
 import { CAMEL, INHERITED, NOTIFICATION_SETTINGS } from './channel-view.ts'
 
 /** Within a change, once the user's setting for all channels was changed: clients that know no inheriting see it in each. */
-export function publishInherited(realm: Realm, turn: Turn, user: User, setting: UserSetting, value: unknown): void {
+export function publishInherited(
+  realm: Realm,
+  turn: Transaction,
+  user: User,
+  setting: UserSetting,
+  value: unknown,
+): void {
   const property = NOTIFICATION_SETTINGS.find((name) => INHERITED[name] === setting)
   if (property === undefined) return
   for (const [channelId, subscription] of realm.state.subscriptionsOf.get(user.id)) {

@@ -9,7 +9,7 @@ import { ChatError, notFound } from '../../base/error.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { ApiKey, User } from '../model/records.ts'
 import { openText, sealText } from '../model/secrets.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { addressKey } from '../model/user-names.ts'
 import { ownHosts } from '../permissions/user-addresses.ts'
 
@@ -22,7 +22,7 @@ const DAY_S = 86_400
  * A new key; the one of the account unused for the longest time goes when there are too many. `givenTo` is an account that is
  * told the key of another account's bot.
  */
-export function makeKey(realm: Realm, turn: Turn, user: User, client: string, givenTo?: number): string {
+export function makeKey(realm: Realm, turn: Transaction, user: User, client: string, givenTo?: number): string {
   const own = [...realm.state.keysOf.get(user.id).values()]
   if (own.length >= KEYS_OF_USER_MAX)
     revoke(
@@ -46,12 +46,12 @@ export function makeKey(realm: Realm, turn: Turn, user: User, client: string, gi
 }
 
 /** All of an account's: none of them is taken from now on. */
-export function revokeKeys(realm: Realm, turn: Turn, user: User): void {
+export function revokeKeys(realm: Realm, turn: Transaction, user: User): void {
   for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, turn, apiKey)
 }
 
 /** Within a change: one key in place of all. That of a bot stays given to whom it was. */
-export function regenerateKey(realm: Realm, turn: Turn, user: User, client: string): string {
+export function regenerateKey(realm: Realm, turn: Transaction, user: User, client: string): string {
   const { givenTo } = [...realm.state.keysOf.get(user.id).values()].find((key) => key.givenTo !== undefined) ?? {}
   revokeKeys(realm, turn, user)
   return makeKey(realm, turn, user, client, givenTo)
@@ -76,7 +76,7 @@ export const keysOnList = (realm: Realm, user: User): KeyOnList[] =>
 
 /** Not taken from now on. Throws what is 404 where the account has no such key, whoever else may have it. */
 export function revokeKey(realm: Realm, user: User, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const apiKey = [...realm.state.keysOf.get(user.id).values()].find((own) => own.id === id)
     if (apiKey === undefined) throw notFound('API key does not exist')
     revoke(realm, turn, apiKey)
@@ -84,9 +84,9 @@ export function revokeKey(realm: Realm, user: User, id: number): void {
 }
 
 /** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */
-function revoke(realm: Realm, turn: Turn, { hash, userId }: ApiKey): void {
+function revoke(realm: Realm, turn: Transaction, { hash, userId }: ApiKey): void {
   turn.remove('apiKey', hash)
-  turn.afterwards(() => realm.events.endPollsOf(userId))
+  turn.onCommit(() => realm.events.endPollsOf(userId))
 }
 
 /** A bot's newest key. */
@@ -127,7 +127,7 @@ export function noteUse(realm: Realm, { hash }: ApiKey): void {
   const day = Math.floor(nowOf(realm) / DAY_S)
   const apiKey = realm.state.apiKey.get(hash)
   if (apiKey !== undefined && apiKey.usedDay < day)
-    realm.change((turn) => turn.put('apiKey', { ...apiKey, usedDay: day }))
+    realm.transaction((turn) => turn.put('apiKey', { ...apiKey, usedDay: day }))
 }
 
 const KEY = /^[a-zA-Z0-9]{32}$/

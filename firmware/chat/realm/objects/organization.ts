@@ -8,7 +8,7 @@ import { NESTED_SYSTEM_GROUPS, ROLES, SYSTEM_GROUP_DESCRIPTIONS, type SystemGrou
 import { organizationOf } from '../model/state.ts'
 import { createUser } from './users.ts'
 
-export interface NewOrganization {
+export interface OrganizationDraft {
   name: string
   /** '' or without a slash at its end. */
   url: string
@@ -22,8 +22,8 @@ export const SYSTEM_BOTS = [
 ] as const
 
 /** Throws `conflict` where there is one. `password` is made by `passwords.digest` for the user id 0, and taken over. */
-export function createOrganization(realm: Realm, { name, url, owner }: NewOrganization, password: Password): User {
-  return realm.change((turn) => {
+export function createOrganization(realm: Realm, { name, url, owner }: OrganizationDraft, password: Password): User {
+  return realm.transaction((turn) => {
     if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There already is an organization')
     turn.put('organization', {
       id: REALM_ID,
@@ -51,7 +51,7 @@ export function createOrganization(realm: Realm, { name, url, owner }: NewOrgani
 
 /** From now on every call is refused; clients are told why. The administrator of the server undoes it: see organization/operator/operator.ts. */
 export function deactivateOrganization(realm: Realm): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.put('organization', { ...organizationOf(realm.state), isDeactivated: true })
     turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'deactivated', realm_id: REALM_ID }) })
   })

@@ -3,7 +3,7 @@
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { accessOf, audiencesOf } from '../permissions/user-access.ts'
 import { isWithin, legacy, legacyClient, modern, OFFLINE_SECONDS, type PresenceStatus, report } from './presence.ts'
 
@@ -41,14 +41,14 @@ export function takeReport(realm: Realm, me: User, status: PresenceStatus): void
   if (me.bot !== null || !userSetting(me, 'presence_enabled')) return
   const { times, returned } = report(realm.state.presence.get(me.id), status, nowOf(realm))
   if (times === null) return
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     putPresence(turn, me, times)
     if (returned) publishPresence(realm, turn, me)
   })
 }
 
 /** Within a change, once `presence_enabled` was changed: who turns it off looks away at once, who turns it on is back. */
-export function showPresenceSetting(realm: Realm, turn: Turn, user: User, isEnabled: boolean): void {
+export function showPresenceSetting(realm: Realm, turn: Transaction, user: User, isEnabled: boolean): void {
   const now = nowOf(realm)
   const then = now - AWAY_SECONDS
   const times = isEnabled ? { active: now, idle: now } : { active: then, idle: then }
@@ -57,16 +57,16 @@ export function showPresenceSetting(realm: Realm, turn: Turn, user: User, isEnab
 }
 
 /** Within a change: whoever goes for good is there no longer, if he seemed to be. */
-export function hidePresence(realm: Realm, turn: Turn, user: User): void {
+export function hidePresence(realm: Realm, turn: Transaction, user: User): void {
   const presence = realm.state.presence.get(user.id)
   const last = Math.max(presence?.active ?? 0, presence?.idle ?? 0)
   if (last > nowOf(realm) - AWAY_SECONDS) showPresenceSetting(realm, turn, user, false)
 }
 
-const putPresence = (turn: Turn, user: User, times: { active: number; idle: number }): void =>
+const putPresence = (turn: Transaction, user: User, times: { active: number; idle: number }): void =>
   turn.put('presence', { userId: user.id, ...times, updateId: turn.nextId('presence') })
 
-function publishPresence(realm: Realm, turn: Turn, user: User): void {
+function publishPresence(realm: Realm, turn: Transaction, user: User): void {
   const presence = realm.state.presence.get(user.id)!
   turn.publish({
     type: 'presence',

@@ -15,7 +15,7 @@ import { organizationOf } from '../model/state.ts'
 import { EMPTY_TOPIC_NAME } from '../model/topic-names.ts'
 import { asPathId, decoded } from '../model/upload-path.ts'
 import { canSee } from '../permissions/channel-rights.ts'
-import { sightOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 import { mayAccess } from '../permissions/user-access.ts'
 import { findUpload } from './upload-claims.ts'
 import { contentTypeOf } from './upload-serving.ts'
@@ -81,7 +81,7 @@ function namesFor(realm: Realm, author: User): Names {
       const found = store.topics.find(channel.recipientId, fold(topic))
       const newest = found === undefined ? undefined : store.topics.newest(found.id)
       const row = newest === undefined ? undefined : store.messages.get(newest)
-      return row !== undefined && sightOf(realm, author).canRead(row) ? row.id : undefined
+      return row !== undefined && visibilityOf(realm, author).canRead(row) ? row.id : undefined
     },
     emoji: (name) => emojiPath(realm, name),
     upload: (path) => {

@@ -3,7 +3,7 @@
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { isLimited, seesAddress } from '../permissions/user-access.ts'
 import { publishBot, publishBotGone } from './bot-events.ts'
 import { type BotUser, managedBots, managersOf } from './bot-view.ts'
@@ -15,10 +15,10 @@ import { groupObject } from './group-view.ts'
  * Within a change, after the account was put. Whoever is a guest now may know so little of what he knew that his clients
  * begin anew: his queues end.
  */
-export function publishRoleSight(realm: Realm, turn: Turn, before: User, after: User): void {
+export function publishRoleSight(realm: Realm, turn: Transaction, before: User, after: User): void {
   if (after.bot !== null) publishManagers(realm, turn, before, after)
   const isDemoted = after.role === ROLES.guest || isLimited(realm, before) !== isLimited(realm, after)
-  if (isDemoted) turn.afterwards(() => realm.events.dropQueuesOf(after.id))
+  if (isDemoted) turn.onCommit(() => realm.events.dropQueuesOf(after.id))
   else {
     if (before.role === ROLES.guest) {
       publishGroups(realm, turn, after)
@@ -30,7 +30,7 @@ export function publishRoleSight(realm: Realm, turn: Turn, before: User, after: 
   }
 }
 
-function publishGroups(realm: Realm, turn: Turn, user: User): void {
+function publishGroups(realm: Realm, turn: Transaction, user: User): void {
   for (const group of realm.state.group.all()) {
     turn.publish({
       type: 'user_group',
@@ -41,20 +41,20 @@ function publishGroups(realm: Realm, turn: Turn, user: User): void {
   }
 }
 
-function publishBots(realm: Realm, turn: Turn, before: User, after: User): void {
+function publishBots(realm: Realm, turn: Transaction, before: User, after: User): void {
   const [old, now] = [new Set(managedBots(realm, before)), new Set(managedBots(realm, after))]
   for (const bot of now.difference(old)) publishBot(realm, turn, bot, [after.id])
   for (const bot of old.difference(now)) publishBotGone(turn, bot, [after.id])
 }
 
 /** Of a bot that may more now, or less. */
-function publishManagers(realm: Realm, turn: Turn, before: User, after: User): void {
+function publishManagers(realm: Realm, turn: Transaction, before: User, after: User): void {
   const [old, now] = [new Set(managersOf(realm, before)), new Set(managersOf(realm, after))]
   publishBot(realm, turn, after as BotUser, now.difference(old))
   publishBotGone(turn, after, old.difference(now))
 }
 
-function publishAddressesTo(realm: Realm, turn: Turn, before: User, after: User): void {
+function publishAddressesTo(realm: Realm, turn: Transaction, before: User, after: User): void {
   for (const user of realm.state.user.all()) {
     const sees = seesAddress(after, user)
     if (user.isSystemBot || sees === seesAddress(before, user)) continue

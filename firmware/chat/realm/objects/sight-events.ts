@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { canSee } from '../permissions/channel-rights.ts'
 import { publishFolderOf } from './channel-folders.ts'
 import { channelView, subscriberIds } from './channel-view.ts'
@@ -15,12 +15,12 @@ type Cause = 'made_public' | 'subscribed' | 'deactivation'
  * To be called before a change of roles, groups, subscriptions or channels; what it returns, after it: it tells each of the
  * users which of the channels he sees from now on, and which no longer.
  */
-export function watchSight(
+export function trackVisibility(
   realm: Realm,
   userIds: Iterable<number>,
   channels: Iterable<Channel> = realm.state.channel.all(),
-): (turn: Turn, options?: { withPeers?: boolean; cause?: Cause }) => void {
-  const ids = [...new Set(userIds)].filter(realm.events.hears)
+): (turn: Transaction, options?: { withPeers?: boolean; cause?: Cause }) => void {
+  const ids = [...new Set(userIds)].filter(realm.events.hasQueue)
   const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(realm, ids, id) }))
   return (turn, { withPeers = true, cause } = {}) => {
     for (const { id, viewers } of before) {
@@ -47,7 +47,7 @@ function viewersAmong(realm: Realm, ids: readonly number[], channelId: number): 
 
 export function publishCreation(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   channel: Channel,
   to: readonly number[],
   cause?: Cause,
@@ -61,7 +61,7 @@ export function publishCreation(
   })
 }
 
-export function publishDeletion(turn: Turn, channelId: number, to: readonly number[]): void {
+export function publishDeletion(turn: Transaction, channelId: number, to: readonly number[]): void {
   turn.publish({
     type: 'stream',
     to,
@@ -71,7 +71,7 @@ export function publishDeletion(turn: Turn, channelId: number, to: readonly numb
 
 /** Others who come to a channel or leave it. Nobody is told of himself: he gets an event of his own. */
 export function publishPeers(
-  turn: Turn,
+  turn: Transaction,
   op: 'peer_add' | 'peer_remove',
   channel: Channel,
   userIds: readonly number[],

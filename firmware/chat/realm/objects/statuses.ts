@@ -4,7 +4,7 @@ import { findEmoji, type NamedEmoji } from '../model/emoji.ts'
 import { userSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User, UserStatus } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { accessOf, audiencesOf } from '../permissions/user-access.ts'
 
 const NO_EMOJI = { emojiName: '', emojiCode: '', reactionType: 'unicode_emoji' }
@@ -47,7 +47,7 @@ interface NewStatus {
 }
 
 /** Within a change: what is not given stays. Throws `BAD_REQUEST` for an emoji that there is not. */
-export function setStatus(realm: Realm, turn: Turn, user: User, { text, emoji }: NewStatus): void {
+export function setStatus(realm: Realm, turn: Transaction, user: User, { text, emoji }: NewStatus): void {
   const value = {
     ...statusOf(realm, user),
     ...(text !== undefined && { text }),
@@ -62,7 +62,7 @@ export function setStatus(realm: Realm, turn: Turn, user: User, { text, emoji }:
 }
 
 /** Within a change. */
-export function clearStatus(realm: Realm, turn: Turn, user: User): void {
+export function clearStatus(realm: Realm, turn: Transaction, user: User): void {
   if (realm.state.userStatus.has(user.id))
     setStatus(realm, turn, user, { text: '', emoji: { name: '', code: undefined, type: undefined } })
 }
@@ -75,7 +75,7 @@ function chosenEmoji(realm: Realm, emoji: NamedEmoji) {
 
 export function publishStatus(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   user: User,
   changed: Readonly<Record<string, string | boolean>>,
 ): void {

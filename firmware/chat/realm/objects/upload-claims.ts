@@ -4,8 +4,8 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
-import { sightOf } from '../permissions/sight.ts'
+import type { Transaction } from '../model/turn.ts'
+import { visibilityOf } from '../permissions/sight.ts'
 
 /** What a message shows is told with each further one, and a file may be shown in thousands. */
 const MESSAGES_SHOWN = 100
@@ -35,7 +35,7 @@ export const attachmentView = ({ store }: Realm, upload: UploadRow): Attachment 
 function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {
   if (user?.id === upload.owner) return true
   const { uploads } = realm.store
-  const { extent, canRead } = sightOf(realm, user)
+  const { extent, canRead } = visibilityOf(realm, user)
   return uploads
     .claimedIn(upload.id)
     .some(
@@ -55,7 +55,12 @@ export function findUpload(realm: Realm, user: User | null, path: string): Uploa
  * The message shows these and no others from now on; its author may read them. Returned are those that it showed before and
  * that no message shows any more. Within a change.
  */
-export function claimUploads(realm: Realm, turn: Turn, row: MessageRow, pathIds: readonly string[]): Attachment[] {
+export function claimUploads(
+  realm: Realm,
+  turn: Transaction,
+  row: MessageRow,
+  pathIds: readonly string[],
+): Attachment[] {
   const { uploads } = realm.store
   const before = uploads.ofMessage(row.id)
   const wanted = pathIds.flatMap((path) => uploads.byPath(path) ?? [])
@@ -68,14 +73,14 @@ export function claimUploads(realm: Realm, turn: Turn, row: MessageRow, pathIds:
 }
 
 /** The message is gone. Within a change. */
-export function releaseUploads(realm: Realm, turn: Turn, messageId: number): void {
+export function releaseUploads(realm: Realm, turn: Transaction, messageId: number): void {
   const { uploads } = realm.store
   const dropped = uploads.ofMessage(messageId)
   for (const { id } of dropped) uploads.release(id, messageId)
   publishUpdates(realm, turn, dropped)
 }
 
-function publishUpdates(realm: Realm, turn: Turn, uploads: readonly UploadRow[]): void {
+function publishUpdates(realm: Realm, turn: Transaction, uploads: readonly UploadRow[]): void {
   for (const upload of uploads) {
     const attachment = attachmentView(realm, upload)
     publishAttachment(realm, turn, upload.owner, 'update', attachment)
@@ -85,7 +90,7 @@ function publishUpdates(realm: Realm, turn: Turn, uploads: readonly UploadRow[])
 /** To whoever has uploaded it. */
 export function publishAttachment(
   { store }: Realm,
-  turn: Turn,
+  turn: Transaction,
   owner: number,
   op: 'add' | 'update' | 'remove',
   attachment: Attachment | { id: number },

@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { audiencesOf, seesAddress } from '../permissions/user-access.ts'
 import { avatarUrl } from './avatar-url.ts'
 import { placeholderObject, userObject } from './user-view.ts'
@@ -10,7 +10,12 @@ import { placeholderObject, userObject } from './user-view.ts'
 const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
 
 /** To all who may see the account: one thing that has changed. */
-export function publishPerson(realm: Realm, turn: Turn, user: User, person: Readonly<Record<string, unknown>>): void {
+export function publishPerson(
+  realm: Realm,
+  turn: Transaction,
+  user: User,
+  person: Readonly<Record<string, unknown>>,
+): void {
   turn.publish({
     type: 'realm_user',
     to: idsOf(audiencesOf(realm, user).seeing),
@@ -19,7 +24,7 @@ export function publishPerson(realm: Realm, turn: Turn, user: User, person: Read
 }
 
 /** To all who may see it, each with the address that he sees; a placeholder to clients that need one for each account. */
-export function publishNewUser(realm: Realm, turn: Turn, user: User): void {
+export function publishNewUser(realm: Realm, turn: Transaction, user: User): void {
   const { seeing, others } = audiencesOf(realm, user)
   for (const sees of [true, false]) {
     turn.publish({
@@ -38,7 +43,7 @@ export function publishNewUser(realm: Realm, turn: Turn, user: User): void {
   })
 }
 
-export function publishAvatar(realm: Realm, turn: Turn, user: User): void {
+export function publishAvatar(realm: Realm, turn: Transaction, user: User): void {
   const { seeing } = audiencesOf(realm, user)
   for (const sees of [true, false]) {
     turn.publish({
@@ -62,7 +67,7 @@ export function publishAvatar(realm: Realm, turn: Turn, user: User): void {
 }
 
 /** After an address, or who sees it, has changed: each hears of the real one if that looks different to him now. */
-export function publishAddresses(realm: Realm, turn: Turn, before: User, after: User): void {
+export function publishAddresses(realm: Realm, turn: Transaction, before: User, after: User): void {
   if (before.email !== after.email) publishPerson(realm, turn, after, { new_email: after.email })
   const shown = (viewer: User, user: User) => (seesAddress(viewer, user) ? user.deliveryEmail : null)
   const changed = audiencesOf(realm, after).seeing.filter((viewer) => shown(viewer, before) !== shown(viewer, after))

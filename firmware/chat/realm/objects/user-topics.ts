@@ -5,7 +5,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, User, UserTopic } from '../model/records.ts'
 import { topicKey } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { canSee } from '../permissions/channel-rights.ts'
 
 /** 0 none, 1 muted, 2 unmuted, 3 followed. */
@@ -17,7 +17,7 @@ export const policyOf = (realm: Realm, userId: number, channel: Channel, topic: 
 /** Within a change; what is so already is a success without an event. Throws `BAD_REQUEST` for one more than the user may have. */
 export function setUserTopic(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   userId: number,
   channel: Channel,
   topic: string,
@@ -34,7 +34,7 @@ export function setUserTopic(
 }
 
 function publishUserTopic(
-  turn: Turn,
+  turn: Transaction,
   userId: number,
   channel: Channel,
   { topicName: topic, lastUpdated, policy }: Pick<UserTopic, 'topicName' | 'lastUpdated'> & { policy: TopicPolicy },
@@ -55,14 +55,14 @@ function publishUserTopic(
 }
 
 /** Those of a channel that came into sight again, to whom it did. Within a change. */
-export function publishTopicsOf(realm: Realm, turn: Turn, channelId: number, userIds: readonly number[]): void {
+export function publishTopicsOf(realm: Realm, turn: Transaction, channelId: number, userIds: readonly number[]): void {
   for (const userId of userIds)
     for (const topic of realm.state.userTopicsOf.get(userId).values())
       if (topic.channelId === channelId) publishUserTopic(turn, userId, realm.state.channel.get(channelId)!, topic)
 }
 
 /** The whole list, to clients that do not hear of policies. */
-function publishMutedTopics(realm: Realm, turn: Turn, userId: number): void {
+function publishMutedTopics(realm: Realm, turn: Transaction, userId: number): void {
   const user = realm.state.user.get(userId)
   if (user === undefined) return
   turn.publish({
@@ -91,7 +91,7 @@ const find = ({ state }: Realm, userId: number, channel: Channel, topic: string)
   state.userTopicsOf.get(userId).get(topicKey(channel.id, topic))
 
 /** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
-export function moveUserTopics(realm: Realm, turn: Turn, from: Place, to: Place): void {
+export function moveUserTopics(realm: Realm, turn: Transaction, from: Place, to: Place): void {
   const moved = realm.state.userTopicsIn.get(topicKey(from.channel.id, from.topic))
   for (const { userId, policy } of [...moved.values()]) {
     setUserTopic(realm, turn, userId, from.channel, from.topic, 0)

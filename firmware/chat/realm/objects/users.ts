@@ -6,7 +6,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { Bot, Password, User } from '../model/records.ts'
 import type { Role } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
-import type { Turn } from '../model/turn.ts'
+import type { Transaction } from '../model/turn.ts'
 import { address, fullName } from '../model/user-names.ts'
 import { apiAddress, expectFreeAddress } from '../permissions/user-addresses.ts'
 
@@ -22,7 +22,7 @@ export interface NewUser {
 /** Within a change. Throws `BAD_REQUEST` for an address that is taken. The event is the caller's to publish. */
 export function createUser(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   { email, fullName, role, bot, isSystemBot = false, isAddressTrusted = false }: NewUser,
 ): User {
   const organization = organizationOf(realm.state)
@@ -68,4 +68,4 @@ export function freeAddress(realm: Realm, given: string, ownId: number | null, p
 /** Whether the organization may be used at all. */
 export const isDeactivated = (realm: Realm): boolean => organizationOf(realm.state).isDeactivated
 
-export const setPassword = (turn: Turn, password: Password): void => turn.put('password', password)
+export const setPassword = (turn: Transaction, password: Password): void => turn.put('password', password)

@@ -4,7 +4,7 @@
 export type ChannelKind = 'webPublic' | 'public' | 'private'
 
 /** Metadata: that it exists, its name and subscribers. Content: its messages and all that is done to them. */
-export type Access = 'metadata' | 'content' | 'subscribe'
+export type ChannelAccess = 'metadata' | 'content' | 'subscribe'
 
 /** What may be true of somebody beside a channel, and gives him access to some kinds of it. */
 type Ground =
@@ -18,7 +18,7 @@ type Ground =
   | 'addsSubscribers' // can_add_subscribers_group of the channel
   | 'mayJoin' // can_subscribe_group
 
-const GROUNDS: Readonly<Record<Access, Readonly<Record<ChannelKind, readonly Ground[]>>>> = {
+const GROUNDS: Readonly<Record<ChannelAccess, Readonly<Record<ChannelKind, readonly Ground[]>>>> = {
   metadata: {
     webPublic: ['account', 'anybody'],
     public: ['member', 'subscriber'],
@@ -37,7 +37,7 @@ const GROUNDS: Readonly<Record<Access, Readonly<Record<ChannelKind, readonly Gro
 }
 
 /** Somebody beside one channel. Groups do not count for guests: none of the three may be `role:everyone` (7.2). */
-export interface Standing {
+export interface ChannelRelation {
   who: 'spectator' | 'guest' | 'member' | 'administrator' | 'owner'
   subscribed: boolean
   administersChannel: boolean
@@ -56,13 +56,18 @@ export function channelKind(channel: { invite_only: boolean; is_web_public: bool
   return channel.is_web_public ? 'webPublic' : 'public'
 }
 
-export function hasAccess(access: Access, kind: ChannelKind, standing: Standing, settings: AccessSettings): boolean {
+export function hasAccess(
+  access: ChannelAccess,
+  kind: ChannelKind,
+  standing: ChannelRelation,
+  settings: AccessSettings,
+): boolean {
   return GROUNDS[access][kind].some((ground) => HOLDS[ground](standing, settings))
 }
 
-const isMember = ({ who }: Standing): boolean => who !== 'spectator' && who !== 'guest'
+const isMember = ({ who }: ChannelRelation): boolean => who !== 'spectator' && who !== 'guest'
 
-const HOLDS: Readonly<Record<Ground, (standing: Standing, settings: AccessSettings) => boolean>> = {
+const HOLDS: Readonly<Record<Ground, (standing: ChannelRelation, settings: AccessSettings) => boolean>> = {
   anybody: (_standing, { spectators }) => spectators,
   account: ({ who }) => who !== 'spectator',
   member: isMember,

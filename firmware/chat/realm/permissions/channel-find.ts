@@ -45,6 +45,6 @@ export const byName = (a: Channel, b: Channel): number => {
 export function viewersOf(realm: Realm, channel: Channel): number[] {
   const ids: number[] = []
   for (const user of realm.state.user.all())
-    if (realm.events.hears(user.id) && user.isActive && canSee(realm, user, channel)) ids.push(user.id)
+    if (realm.events.hasQueue(user.id) && user.isActive && canSee(realm, user, channel)) ids.push(user.id)
   return ids
 }

@@ -5,7 +5,13 @@ import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { atLeast, ROLES } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
-import { type Access, type AccessSettings, channelKind, hasAccess, type Standing } from './channel-access.ts'
+import {
+  type AccessSettings,
+  type ChannelAccess,
+  type ChannelRelation,
+  channelKind,
+  hasAccess,
+} from './channel-access.ts'
 import { mayInChannel, mayInRealm } from './group-rights.ts'
 
 /** That it exists, its name, its subscribers. `user` is null for spectators, here and below. */
@@ -38,7 +44,7 @@ export const canRemoveSubscribers = (realm: Realm, user: User, channel: Channel)
   canSee(realm, user, channel) &&
   (mayInChannel(realm, channel, 'can_remove_subscribers_group', user) || canAdminister(realm, user, channel))
 
-function has(access: Access, realm: Realm, user: User | null, channel: Channel): boolean {
+function has(access: ChannelAccess, realm: Realm, user: User | null, channel: Channel): boolean {
   const kind = channelKind({ invite_only: channel.isPrivate, is_web_public: channel.isWebPublic })
   return hasAccess(access, kind, standingOf(realm, user, channel), accessSettings(realm))
 }
@@ -52,7 +58,7 @@ function accessSettings(realm: Realm): AccessSettings {
 }
 
 /** Groups are only looked into where they decide: a user is asked about each channel for each snapshot. */
-function standingOf(realm: Realm, user: User | null, channel: Channel): Standing {
+function standingOf(realm: Realm, user: User | null, channel: Channel): ChannelRelation {
   const inGroup = (setting: ChannelGroupSetting): boolean =>
     user !== null && channel.isPrivate && mayInChannel(realm, channel, setting, user)
   return {
@@ -70,7 +76,7 @@ function standingOf(realm: Realm, user: User | null, channel: Channel): Standing
   }
 }
 
-function whoIs({ role }: User): Standing['who'] {
+function whoIs({ role }: User): ChannelRelation['who'] {
   if (role === ROLES.owner) return 'owner'
   if (role === ROLES.administrator) return 'administrator'
   return role === ROLES.guest ? 'guest' : 'member'

@@ -9,17 +9,17 @@ import type { Subscription, User } from '../model/records.ts'
 import { hasOrdinal, lowerBound } from '../model/runs.ts'
 import { covers } from './sight.ts'
 
-export interface Reach {
+export interface ReceivedMessages {
   /** Whoever is active and received one of them, or has it for another reason. */
   readonly users: Iterable<User>
   /** Of the messages, in their order, those that reached a user: the same list for all whom the same reached. */
-  of(userId: number): readonly PlacedRow[]
+  by(userId: number): readonly PlacedRow[]
   /** The same of those that reached him where they lie now, in a channel with protected history. */
-  there(userId: number): readonly PlacedRow[]
+  atLocation(userId: number): readonly PlacedRow[]
 }
 
 /** True for one turn. `rows` lie in one channel. */
-export function reachOf(realm: Realm, rows: readonly PlacedRow[]): Reach {
+export function receivedMessagesOf(realm: Realm, rows: readonly PlacedRow[]): ReceivedMessages {
   const { state, store } = realm
   const slices = new Map<number, Slice[]>()
   for (const [birth, sent] of Map.groupBy(rows, ({ birth }) => birth)) {
@@ -53,8 +53,8 @@ export function reachOf(realm: Realm, rows: readonly PlacedRow[]): Reach {
   const users = [...new Set([...slices.keys(), ...held.keys(), ...arrivals.users])].map((id) => state.user.get(id)!)
   return {
     users: users.filter(({ isActive }) => isActive),
-    of,
-    there: (userId) => arrivals.among(userId, of(userId)),
+    by: of,
+    atLocation: (userId) => arrivals.among(userId, of(userId)),
   }
 }
 

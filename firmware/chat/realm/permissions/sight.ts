@@ -9,7 +9,7 @@ import { hasOrdinal } from '../model/runs.ts'
 import { canRead } from './channel-rights.ts'
 
 /** Where a message lies, and where it was sent to: columns of store/messages.ts. */
-export interface Placed {
+export interface MessagePosition {
   readonly id: number
   readonly recipient: number
   readonly birth: number
@@ -20,15 +20,15 @@ export interface Placed {
 /** Of one channel or conversation: all its messages, those that reached him there, or none. */
 export type Extent = 'all' | 'received' | 'none'
 
-export interface Sight {
+export interface Visibility {
   extent(recipientId: number): Extent
   /** Whether it was sent to him, or is his for another reason; a public channel's history is not. */
-  received(message: Placed): boolean
-  canRead(message: Placed): boolean
+  received(message: MessagePosition): boolean
+  canRead(message: MessagePosition): boolean
 }
 
 /** True until something changes: for one turn. `user` is null for spectators. */
-export function sightOf(realm: Realm, user: User | null): Sight {
+export function visibilityOf(realm: Realm, user: User | null): Visibility {
   const { state, store } = realm
   const extents = new Map<number, Extent>()
 
@@ -53,7 +53,7 @@ export function sightOf(realm: Realm, user: User | null): Sight {
   const isIn = (recipientId: number): boolean =>
     user !== null && state.conversation.get(recipientId)?.userIds.includes(user.id) === true
 
-  function received({ id, birth, ordinal }: Placed): boolean {
+  function received({ id, birth, ordinal }: MessagePosition): boolean {
     if (user === null) return false
     const channel = state.channelByRecipient.get(birth)
     if (channel === undefined) return isIn(birth)
@@ -64,7 +64,7 @@ export function sightOf(realm: Realm, user: User | null): Sight {
     state.subscriptionsOf.get(userId).get(channelId)?.intervals ?? []
 
   /** What was moved into a private channel reached there whoever was subscribed then, and whoever kept it. */
-  function reached(message: Placed): boolean {
+  function reached(message: MessagePosition): boolean {
     const { recipient, arrival } = message
     if (user === null || arrival === 0) return received(message)
     const channel = state.channelByRecipient.get(recipient)

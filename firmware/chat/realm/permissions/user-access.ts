@@ -24,26 +24,26 @@ export function spectatorAccess(realm: Realm): (user: User) => boolean {
 /** Of several accounts: what it takes to tell is looked up once. */
 export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {
   if (!isLimited(realm, viewer)) return () => true
-  const known = acquaintancesOf(realm, viewer)
+  const known = accessibleUserIds(realm, viewer)
   return (user) => user.bot !== null || known.has(user.id)
 }
 
 /** What is told of whoever wrote a message: to spectators no address, and of whom the viewer may not see nothing. */
-export type SenderSight = 'all' | 'name' | 'nothing'
+export type SenderVisibility = 'all' | 'name' | 'nothing'
 
 /** `viewer` is null for spectators. */
-export function senderSightOf(realm: Realm, viewer: User | null): (senderId: number) => SenderSight {
+export function senderVisibilityOf(realm: Realm, viewer: User | null): (senderId: number) => SenderVisibility {
   const sees = viewer === null ? spectatorAccess(realm) : accessOf(realm, viewer)
   const seen = viewer === null ? 'name' : 'all'
   return (senderId) => (sees(realm.state.user.get(senderId)!) ? seen : 'nothing')
 }
 
 /** Of these accounts those that may not see `other`, who may read and write where they do and is not there himself. */
-export const blindTo = (realm: Realm, viewers: Iterable<User>, other: User): Set<number> =>
+export const cannotSee = (realm: Realm, viewers: Iterable<User>, other: User): Set<number> =>
   new Set([...viewers].filter((viewer) => !mayAccess(realm, viewer, other)).map(({ id }) => id))
 
 /** Whom he shares a channel or a conversation with, himself among them. */
-export function acquaintancesOf(realm: Realm, viewer: User): Set<number> {
+export function accessibleUserIds(realm: Realm, viewer: User): Set<number> {
   const known = new Set([viewer.id])
   for (const [channelId, { isActive }] of realm.state.subscriptionsOf.get(viewer.id)) {
     if (!isActive) continue
@@ -69,7 +69,7 @@ export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others:
   const seeing: User[] = []
   const others: User[] = []
   for (const viewer of realm.state.user.all()) {
-    if (viewer.isActive && realm.events.hears(viewer.id))
+    if (viewer.isActive && realm.events.hasQueue(viewer.id))
       (mayAccess(realm, viewer, user) ? seeing : others).push(viewer)
   }
   return { seeing, others }

@@ -1,7 +1,7 @@
 /** Columns to limbs, and what needs nothing else: sums and canonical numbers. README.md explains. */
 
 import type { Format } from './format.ts'
-import { BITS_2_52, doubleBits, LOW_MAGIC, type Machine } from './machine.ts'
+import { BITS_2_52, doubleBits, type FloatMachine, LOW_MAGIC } from './machine.ts'
 
 /** Columns carry this on top of their signed sum, so that a logical shift can stand for an arithmetic one. */
 const LIFT = 1n << 62n
@@ -23,7 +23,7 @@ const liftOf = (format: Format, k: number, limbs: number): bigint =>
  * Limbs of columns that have their lifts. Around zero, each carry stays on top of the next limb: they come out within
  * 2^50 + 2^12 of zero. From zero up, carries go all the way. The last limb takes all that is left.
  */
-export function carry<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, load: (k: number) => V): void {
+export function carry<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, load: (k: number) => V): void {
   const { isSigned, radix, mask, half } = m.format
   let up: V | undefined
   for (let k = 0; k < limbs; k++) {
@@ -43,12 +43,12 @@ export function carry<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, lo
 /** Below 2^48 in absolute value, because numbers are below B^limbs / 32. */
 const LAST_LIMB_MAX = 1n << 48n
 
-function boundLast<V, P, I>(m: Machine<V, P, I>, bits: V, zero: bigint): V {
+function boundLast<V, P, I>(m: FloatMachine<V, P, I>, bits: V, zero: bigint): V {
   return m.bounded(bits, m.format.isSigned ? zero - LAST_LIMB_MAX : zero, zero + LAST_LIMB_MAX)
 }
 
 /** Digits of a number whose columns have their lifts, lifted by half, and the carry, lifted by `liftCarry`. */
-export function digits<V, P, I>(m: Machine<V, P, I>, columns: readonly V[]): { values: V[]; carry: V } {
+export function digits<V, P, I>(m: FloatMachine<V, P, I>, columns: readonly V[]): { values: V[]; carry: V } {
   const values: V[] = []
   let carry: V | undefined
   for (const column of columns) {
@@ -59,18 +59,18 @@ export function digits<V, P, I>(m: Machine<V, P, I>, columns: readonly V[]): { v
   return { values, carry: carry! }
 }
 
-export function toNumber<V, P, I>(m: Machine<V, P, I>, digit: V): V {
+export function toNumber<V, P, I>(m: FloatMachine<V, P, I>, digit: V): V {
   return m.minus(m.or(digit, m.constant(BITS_2_52)), m.constant(doubleBits(2 ** 52 + Number(m.format.half))))
 }
 
 /** A limb as bits, plus a constant. */
-export function toBits<V, P, I>(m: Machine<V, P, I>, limb: V, plus = 0n): V {
+export function toBits<V, P, I>(m: FloatMachine<V, P, I>, limb: V, plus = 0n): V {
   const magic = m.format.limbMagic
   return m.add(m.plus(limb, m.constant(magic)), m.constant(BigInt.asUintN(64, plus - magic)))
 }
 
 /** a + b, not reduced, so the caller counts how often. */
-export function add<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, b: P): void {
+export function add<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, b: P): void {
   carry(m, limbs, result, (k) => {
     const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
     return m.add(lifted, toBits(m, m.load(b, k)))
@@ -78,7 +78,7 @@ export function add<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P
 }
 
 /** a - b; where numbers are never negative a - b + 4 n, for b up to that. */
-export function subtract<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, b: P, n: P): void {
+export function subtract<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, b: P, n: P): void {
   carry(m, limbs, result, (k) => {
     const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
     const difference = m.sub(lifted, toBits(m, m.load(b, k)))
@@ -90,7 +90,7 @@ export function subtract<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P,
 }
 
 /** 2 a where the mask is all ones, a where it is zero; in place. */
-export function doubleIf<V, P, I>(m: Machine<V, P, I>, limbs: number, a: P, mask: V): void {
+export function doubleIf<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, a: P, mask: V): void {
   carry(m, limbs, a, (k) => {
     const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
     return m.add(lifted, toBits(m, m.and(mask, m.load(a, k))))
@@ -101,7 +101,7 @@ export function doubleIf<V, P, I>(m: Machine<V, P, I>, limbs: number, a: P, mask
  * The number from 0 to n - 1 that is a modulo n, for a from -n to n - 1; where numbers are never negative, for a from 0 to
  * 3 n - 1.
  */
-export function canonical<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
+export function canonical<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
   if (m.format.isSigned) addIfNegative(m, limbs, result, a, n)
   else {
     subtractIfNotBelow(m, limbs, result, a, n)
@@ -109,7 +109,7 @@ export function canonical<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P
   }
 }
 
-function addIfNegative<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
+function addIfNegative<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
   const isNegative = sign(m, limbs, (k, lift) => toBits(m, m.load(a, k), lift))
   const mask = m.sub(m.constant(0n), isNegative)
   carryAll(m, limbs, result, (k, lift) => {
@@ -118,7 +118,7 @@ function addIfNegative<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a
   })
 }
 
-function subtractIfNotBelow<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
+function subtractIfNotBelow<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
   const isBelow = sign(m, limbs, (k, lift) => m.sub(toBits(m, m.load(a, k), lift), toBits(m, m.load(n, k))))
   const mask = m.sub(isBelow, m.constant(1n))
   carryAll(m, limbs, result, (k, lift) => {
@@ -130,12 +130,12 @@ function subtractIfNotBelow<V, P, I>(m: Machine<V, P, I>, limbs: number, result:
 type Column<V> = (k: number, lift: bigint) => V
 
 /** 1 if the number is negative, 0 if it is not: the sign of what is left when all other digits are from 0 up. */
-function sign<V, P, I>(m: Machine<V, P, I>, limbs: number, column: Column<V>): V {
+function sign<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, column: Column<V>): V {
   const last = ripple(m, limbs, column, LIFT)
   return m.shiftRight(m.bounded(last, -LAST_LIMB_MAX, LAST_LIMB_MAX), 63)
 }
 
-function carryAll<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, column: Column<V>): void {
+function carryAll<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, column: Column<V>): void {
   const last = ripple(m, limbs, column, LIFT + m.format.half, (k, digit) => m.store(result, k, toNumber(m, digit)))
   const magic = m.constant(LOW_MAGIC)
   m.store(result, limbs - 1, m.minus(m.add(boundLast(m, last, 0n), magic), magic))
@@ -143,7 +143,7 @@ function carryAll<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, column
 
 /** Carries from limb to limb; gives the last one, signed. */
 function ripple<V, P, I>(
-  m: Machine<V, P, I>,
+  m: FloatMachine<V, P, I>,
   limbs: number,
   column: Column<V>,
   lift: bigint,

@@ -2,10 +2,10 @@
 
 import { type Code, f64x2, i32, i64x2, ifThen, type Local, type NewLocal, repeatWhile, v128 } from '../wasm.ts'
 import type { Format } from './format.ts'
-import { doubleBits, LIMB_BYTES, type Machine, type Walk } from './machine.ts'
+import { doubleBits, type FloatMachine, LIMB_BYTES, type Walk } from './machine.ts'
 
 /** An address: a local, or nothing, and a constant number of bytes. */
-export interface Address {
+export interface CodeAddress {
   base: Local | 0
   bytes: number
 }
@@ -13,7 +13,7 @@ export interface Address {
 /** How a product is split in two: by fused multiply-add, or with operations that round the same everywhere, some four times slower. */
 export type Products = 'fused' | 'exact'
 
-export class Emitter implements Machine<Local, Address, Local | number> {
+export class Emitter implements FloatMachine<Local, CodeAddress, Local | number> {
   #code: Code[] = []
   readonly #prologue: Code[] = []
   readonly #local: NewLocal
@@ -42,15 +42,15 @@ export class Emitter implements Machine<Local, Address, Local | number> {
     return local
   }
 
-  load(from: Address, limb: number): Local {
+  load(from: CodeAddress, limb: number): Local {
     return this.keep(v128.load(from.base, from.bytes + limb * LIMB_BYTES))
   }
 
-  store(to: Address, limb: number, value: Local): void {
+  store(to: CodeAddress, limb: number, value: Local): void {
     this.#code.push(v128.store(to.base, value, to.bytes + limb * LIMB_BYTES))
   }
 
-  at(from: Address, limbs: number): Address {
+  at(from: CodeAddress, limbs: number): CodeAddress {
     return { base: from.base, bytes: from.bytes + limbs * LIMB_BYTES }
   }
 
@@ -89,9 +89,9 @@ export class Emitter implements Machine<Local, Address, Local | number> {
 
   repeat(
     times: number | Local,
-    walk: readonly Walk<Address>[],
-    body: (pointers: Address[], remaining: Local | number) => void,
-  ): Address[] {
+    walk: readonly Walk<CodeAddress>[],
+    body: (pointers: CodeAddress[], remaining: Local | number) => void,
+  ): CodeAddress[] {
     const remaining = this.keep(i32.add(times, 0), 'i32')
     const pointers = walk.map(({ from }) => ({ base: this.keep(i32.add(from.base, from.bytes), 'i32'), bytes: 0 }))
     if (times === 0) return pointers
@@ -135,11 +135,11 @@ export class UnrollingEmitter extends Emitter {
     this.#end = this.#first + limbs * LIMB_BYTES
   }
 
-  override load(from: Address, limb: number): Local {
+  override load(from: CodeAddress, limb: number): Local {
     return this.#held.get(this.#place(from, limb)) ?? super.load(from, limb)
   }
 
-  override store(to: Address, limb: number, value: Local): void {
+  override store(to: CodeAddress, limb: number, value: Local): void {
     const place = this.#place(to, limb)
     if (place >= this.#first && place < this.#end) this.#held.set(place, value)
     else super.store(to, limb, value)
@@ -147,16 +147,16 @@ export class UnrollingEmitter extends Emitter {
 
   override repeat(
     times: number | Local,
-    walk: readonly Walk<Address>[],
-    body: (pointers: Address[], remaining: Local | number) => void,
-  ): Address[] {
+    walk: readonly Walk<CodeAddress>[],
+    body: (pointers: CodeAddress[], remaining: Local | number) => void,
+  ): CodeAddress[] {
     if (typeof times !== 'number') throw new Error('a loop that cannot be unrolled')
     const pointers = (turn: number) => walk.map(({ from, step }) => this.at(from, turn * step))
     for (let turn = 0; turn < times; turn++) body(pointers(turn), times - turn)
     return pointers(times)
   }
 
-  #place(address: Address, limb: number): number {
+  #place(address: CodeAddress, limb: number): number {
     return address.base === 0 ? address.bytes + limb * LIMB_BYTES : Number.NaN
   }
 }

@@ -3,7 +3,7 @@
 import { type Callee, type NewLocal, WasmModule } from '../wasm.ts'
 import { byteLimbs, defineBytes } from './bytes-code.ts'
 import { add, canonical, doubleIf, subtract } from './carry.ts'
-import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
+import { type CodeAddress, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import type { Format } from './format.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { defineModulus } from './modulus-code.ts'
@@ -99,7 +99,7 @@ export function emitField(
 ): WasmModule {
   const { limbs } = layout
   const module = new WasmModule(Math.ceil((layout.end * LIMB_BYTES) / PAGE_BYTES))
-  const fixed = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
+  const fixed = (limb: number): CodeAddress => ({ base: 0, bytes: limb * LIMB_BYTES })
   const n = {
     limbs,
     digits: layout.digits,
@@ -116,7 +116,7 @@ export function emitField(
     limbs <= UNROLLED_LIMBS_MAX
       ? new UnrollingEmitter(local, format, products, layout.columns, 2 * limbs)
       : new Emitter(local, format, products)
-  const define = (name: string, parameters: number, generate: (m: Emitter, addresses: Address[]) => void) =>
+  const define = (name: string, parameters: number, generate: (m: Emitter, addresses: CodeAddress[]) => void) =>
     module.define(name, new Array<'i32'>(parameters).fill('i32'), [], (locals, local) => {
       const m = emitter(local)
       generate(

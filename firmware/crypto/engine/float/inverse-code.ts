@@ -18,10 +18,10 @@ import {
   v128,
 } from '../wasm.ts'
 import { carry, lastLift, lift, toNumber } from './carry.ts'
-import type { Address } from './emitter.ts'
+import type { CodeAddress } from './emitter.ts'
 import type { FieldCode, Layout } from './field-code.ts'
 import { SIGNED } from './format.ts'
-import { LIMB_BYTES, LOW_MAGIC, type Machine } from './machine.ts'
+import { type FloatMachine, LIMB_BYTES, LOW_MAGIC } from './machine.ts'
 import { columnBias, range } from './montgomery.ts'
 
 /** Of a round. */
@@ -41,14 +41,19 @@ export const inverseLimbs = (limbs: number): number => 4 * limbs + 5
 export function defineInverse(code: FieldCode, layout: Layout, first: number, bits: number): Callee {
   const { module, limbs, emitter } = code
   const bytes = limbs * LIMB_BYTES
-  const place = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
-  const [f, g, d, e] = range(4).map((i) => place(first + i * limbs)) as [Address, Address, Address, Address]
+  const place = (limb: number): CodeAddress => ({ base: 0, bytes: limb * LIMB_BYTES })
+  const [f, g, d, e] = range(4).map((i) => place(first + i * limbs)) as [
+    CodeAddress,
+    CodeAddress,
+    CodeAddress,
+    CodeAddress,
+  ]
   const matrix = place(first + 4 * limbs)
   const delta = (first + 4 * limbs + 4) * LIMB_BYTES
   const n = { limbs, modulus: place(layout.modulus), inverse: place(layout.inverse) }
 
   const steps = defineSteps(code, f, g, matrix, delta)
-  const transform = (name: string, x: Address, y: Address, isModular: boolean): Callee =>
+  const transform = (name: string, x: CodeAddress, y: CodeAddress, isModular: boolean): Callee =>
     module.define(name, [], [], (_, local) => {
       const m = emitter(local)
       multiplyByMatrix(m, n, x, y, matrix, isModular)
@@ -85,13 +90,20 @@ export const stepsFor = (bits: number): number => Math.floor((49 * bits + (bits 
 export const roundsFor = (bits: number): number => Math.ceil(stepsFor(bits) / STEPS)
 
 /** From the last limbs of f and g, and delta, the matrix of `STEPS` steps times 2^STEPS: entries of a row come to 2^51 together. */
-function defineSteps({ module }: FieldCode, f: Address, g: Address, matrix: Address, delta: number): Callee {
+function defineSteps(
+  { module }: FieldCode,
+  f: CodeAddress,
+  g: CodeAddress,
+  matrix: CodeAddress,
+  delta: number,
+): Callee {
   return module.define('divisionSteps', [], [], (_, local) => {
     const vectors = (count: number) => range(count).map(() => local('v128'))
     const [x, y, u, v, q, r] = vectors(6) as Six
     const [minusDelta, odd, swap, zero, one, ones32, magic, magicBits] = vectors(8) as Eight
     const turns = local('i32')
-    const integer = (from: Address): Code => i64x2.sub(f64x2.add(v128.load(from.base, from.bytes), magic), magicBits)
+    const integer = (from: CodeAddress): Code =>
+      i64x2.sub(f64x2.add(v128.load(from.base, from.bytes), magic), magicBits)
     const negatedIf = (mask: Local, value: Local): Code => i64x2.sub(v128.xor(value, mask), mask)
     const step = [
       odd.set(i64x2.sub(zero, v128.and(y, one))),
@@ -146,7 +158,7 @@ interface Divisor<P> {
  * either result grows by no more than n / 2 then.
  */
 export function multiplyByMatrix<V, P, I>(
-  m: Machine<V, P, I>,
+  m: FloatMachine<V, P, I>,
   n: Divisor<P>,
   x: P,
   y: P,

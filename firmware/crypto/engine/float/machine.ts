@@ -12,7 +12,7 @@ export const LIMB_BYTES = 16
  * An integer of up to 52 bits, or 51 and a sign, is held as a double ("number"), or as an integer in a 64-bit lane ("bits").
  * V is a register, P an address, I a counter of a loop.
  */
-export interface Machine<V, P, I> {
+export interface FloatMachine<V, P, I> {
   readonly format: Format
   /** Bits, the same in both lanes. */
   constant(bits: bigint): V

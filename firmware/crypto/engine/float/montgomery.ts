@@ -2,7 +2,7 @@
 
 import { carry, digits, lastLift, lift, liftCarry, toBits, toNumber } from './carry.ts'
 import type { Format } from './format.ts'
-import type { Machine } from './machine.ts'
+import type { FloatMachine } from './machine.ts'
 
 /** Rows of products done at once: four multipliers stay in registers. */
 export const ROWS = 4
@@ -26,7 +26,7 @@ export interface Modulus<P> {
   wideBiases: P
 }
 
-export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P): void {
+export function square<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P, a: P): void {
   copy(m, n.columns, n.squareBiases, n.limbs)
   const blocks = Math.floor(n.limbs / ROWS)
   const rest = n.limbs % ROWS
@@ -50,13 +50,13 @@ export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a
   reduce(m, n, result)
 }
 
-export function multiply<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
+export function multiply<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
   addProduct(m, n, a, b, n.multiplyBiases)
   reduce(m, n, result)
 }
 
 /** a b + c, not reduced: twice as many limbs. */
-export function product<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P, c: P): void {
+export function product<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P, c: P): void {
   addProduct(m, n, a, b, n.productBiases)
   carry(m, 2 * n.limbs, result, (k) => {
     const column = m.load(n.columns, k)
@@ -64,7 +64,7 @@ export function product<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, 
   })
 }
 
-function addProduct<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P, b: P, biases: P): void {
+function addProduct<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, a: P, b: P, biases: P): void {
   copy(m, n.columns, biases, n.limbs)
   const walk = [
     { from: a, step: ROWS },
@@ -80,7 +80,7 @@ function addProduct<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P, b: P, bia
 }
 
 /** The number of the columns, twice as many limbs at `wide`, below n B^limbs / 16, times B^-limbs modulo n. */
-export function reduceWide<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, wide: P): void {
+export function reduceWide<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P, wide: P): void {
   const walk = [n.columns, n.wideBiases, wide].map((from) => ({ from, step: 1 }))
   m.repeat(2 * n.limbs, walk, ([to, biases, from]) => {
     m.store(to!, 0, m.add(m.load(biases!, 0), toBits(m, m.load(from!, 0))))
@@ -89,7 +89,7 @@ export function reduceWide<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: 
 }
 
 /** A low part rides on a double: on a negative one, its bits fall as it grows. */
-function addLow<V, P, I>(m: Machine<V, P, I>, sum: V, low: V): V {
+function addLow<V, P, I>(m: FloatMachine<V, P, I>, sum: V, low: V): V {
   return m.format.isSigned ? m.add(sum, low) : m.sub(sum, low)
 }
 
@@ -124,7 +124,11 @@ interface Part {
 const WHOLE: Part = { isWanted: () => true }
 
 /** Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1. */
-function addRows<V, P, I>(m: Machine<V, P, I>, t: P, { x, y, full, fresh, isSquare = false }: Rows<V, P, I>): void {
+function addRows<V, P, I>(
+  m: FloatMachine<V, P, I>,
+  t: P,
+  { x, y, full, fresh, isSquare = false }: Rows<V, P, I>,
+): void {
   const rows = x.length
   if (rows === 0) return
   const { isSigned } = m.format
@@ -180,7 +184,7 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, { x, y, full, fresh, isSqua
 }
 
 /** Divides what is in the columns by B^limbs modulo n, into limbs. */
-function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
+function reduce<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P): void {
   const free = n.limbs - n.digits
   const addDigits = (t: P, count: number): void => {
     const q = takeDigits(m, t, count)
@@ -196,7 +200,7 @@ function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
 }
 
 /** The digits of the columns at t, which leaves zeros there in effect; what they carry goes up. */
-function takeDigits<V, P, I>(m: Machine<V, P, I>, t: P, count: number): V[] {
+function takeDigits<V, P, I>(m: FloatMachine<V, P, I>, t: P, count: number): V[] {
   const columns = range(count).map((k) => m.load(t, k))
   const { values, carry } = digits(m, columns)
   m.store(t, count, m.add(m.load(t, count), carry))
@@ -204,7 +208,7 @@ function takeDigits<V, P, I>(m: Machine<V, P, I>, t: P, count: number): V[] {
 }
 
 /** Adds q n for the last digits x, q = -x / n mod B^digits: these bring the result back to the size of n. */
-function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
+function lastRows<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
   const f = m.format
   x.forEach((digit, k) => {
     m.store(t, k, toBits(m, digit, lift(f, k === 0) - f.half - columnBias(f, k + 1, k)))
@@ -266,7 +270,7 @@ export function columnBiases(format: Format, limbs: number, digits: number, prod
   })
 }
 
-function copy<V, P, I>(m: Machine<V, P, I>, to: P, from: P, limbs: number): void {
+function copy<V, P, I>(m: FloatMachine<V, P, I>, to: P, from: P, limbs: number): void {
   const walk = [to, from].map((pointer) => ({ from: pointer, step: ROWS }))
   const [toEnd, fromEnd] = m.repeat(Math.floor(limbs / ROWS), walk, ([to, from]) => {
     for (let k = 0; k < ROWS; k++) m.store(to!, k, m.load(from!, k))

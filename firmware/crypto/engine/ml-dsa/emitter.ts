@@ -1,6 +1,6 @@
 /** Emits WebAssembly for the generators of polynomial arithmetic. */
 
-import { type Address, Emitter } from '../float/emitter.ts'
+import { type CodeAddress, Emitter } from '../float/emitter.ts'
 import { doubleBits, LIMB_BYTES, LOW_MAGIC } from '../float/machine.ts'
 import { f64x2, i8x16, type Local, v128 } from '../wasm.ts'
 import { Q } from './parameters.ts'
@@ -9,7 +9,7 @@ import type { PolynomialMachine } from './transform-code.ts'
 const FIRSTS = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
 const SECONDS = FIRSTS.map((byte) => byte + 8)
 
-export class PolynomialEmitter extends Emitter implements PolynomialMachine<Local, Address> {
+export class PolynomialEmitter extends Emitter implements PolynomialMachine<Local, CodeAddress> {
   times = (a: Local, b: Local): Local => this.keep(f64x2.mul(a, b))
 
   plusProduct(sum: Local, a: Local, b: Local): Local {
@@ -27,7 +27,7 @@ export class PolynomialEmitter extends Emitter implements PolynomialMachine<Loca
     return [this.keep(i8x16.shuffle(a, FIRSTS, b)), this.keep(i8x16.shuffle(a, SECONDS, b))]
   }
 
-  widen({ base, bytes }: Address, limb: number, half: 0 | 1): Local {
+  widen({ base, bytes }: CodeAddress, limb: number, half: 0 | 1): Local {
     return this.keep(f64x2.convertLowI32x4(v128.load64Zero(base, bytes + (limb + half / 2) * LIMB_BYTES)))
   }
 }

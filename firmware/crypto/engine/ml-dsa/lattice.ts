@@ -6,13 +6,13 @@
 import { wipe } from '../../../base/secret.ts'
 import { balance, defineConstantsDefect } from '../constants.ts'
 import { Fault } from '../fault.ts'
-import type { Address, Products } from '../float/emitter.ts'
+import type { CodeAddress, Products } from '../float/emitter.ts'
 import { SIGNED } from '../float/format.ts'
 import { LIMB_BYTES } from '../float/machine.ts'
 import { expectKeccakConstants } from '../keccak.ts'
 import { WasmModule } from '../wasm.ts'
 import { PolynomialEmitter } from './emitter.ts'
-import { N, type Parameters } from './parameters.ts'
+import { type MlDsaParameters, N } from './parameters.ts'
 import { defineRounding, type RoundingCode } from './rounding-code.ts'
 import { forward, inverse, row, transformTables } from './transform-code.ts'
 
@@ -31,7 +31,7 @@ interface TransformCode {
 export const POLYNOMIAL = 8 * N
 export const INTEGERS = 4 * N
 
-function layoutOf({ rows, columns, responseBytes, highBytes, signatureBytes }: Parameters) {
+function layoutOf({ rows, columns, responseBytes, highBytes, signatureBytes }: MlDsaParameters) {
   let end = 0
   const take = (bytes: number): number => {
     const start = end
@@ -66,14 +66,14 @@ export const matrixEntry = ({ at, parameters }: Lattice, row: number, column: nu
   at.matrix + (row * (parameters.columns + 1) + column) * INTEGERS
 
 export class Lattice {
-  readonly parameters: Parameters
+  readonly parameters: MlDsaParameters
   readonly at: ReturnType<typeof layoutOf>
   readonly code: TransformCode & RoundingCode & { constantsDefect(): number }
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly integers: Int32Array
   readonly doubles: Float64Array
 
-  constructor(parameters: Parameters, products: Products) {
+  constructor(parameters: MlDsaParameters, products: Products) {
     this.parameters = parameters
     this.at = layoutOf(parameters)
     const module = new WasmModule(Math.ceil(this.at.end / 65_536))
@@ -103,11 +103,16 @@ export class Lattice {
   }
 }
 
-function defineTransforms(module: WasmModule, { columns }: Parameters, tablesAt: number, products: Products): void {
+function defineTransforms(
+  module: WasmModule,
+  { columns }: MlDsaParameters,
+  tablesAt: number,
+  products: Products,
+): void {
   const define = (
     name: keyof TransformCode,
     operands: number,
-    body: (emitter: PolynomialEmitter, a: Address, b: Address, c: Address) => void,
+    body: (emitter: PolynomialEmitter, a: CodeAddress, b: CodeAddress, c: CodeAddress) => void,
   ): void => {
     const types = Array.from({ length: operands }, () => 'i32' as const)
     module.define(name, types, [], (parameters, local) => {
@@ -117,7 +122,7 @@ function defineTransforms(module: WasmModule, { columns }: Parameters, tablesAt:
       return emitter.code
     })
   }
-  const tables: Address = { base: 0, bytes: tablesAt }
+  const tables: CodeAddress = { base: 0, bytes: tablesAt }
   define('forward', 2, (emitter, to, from) => forward(emitter, to, from, tables))
   define('inverse', 1, (emitter, at) => inverse(emitter, at, tables))
   define('row', 3, (emitter, ...at) => row(emitter, columns, ...at, tables))

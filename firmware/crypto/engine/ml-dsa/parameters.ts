@@ -17,10 +17,10 @@ export const packedBytes = (bits: number): number => (N / 8) * bits
 export const ML_DSA_SETS = ['ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87'] as const
 export type MlDsaSet = (typeof ML_DSA_SETS)[number]
 
-export type Parameters = ReturnType<typeof parametersOf>
+export type MlDsaParameters = ReturnType<typeof parametersOf>
 
 /** k, l, eta, tau, omega and the bytes of the challenge's hash. */
-export const PARAMETERS: Readonly<Record<MlDsaSet, Parameters>> = {
+export const PARAMETERS: Readonly<Record<MlDsaSet, MlDsaParameters>> = {
   ML_DSA_44: parametersOf(4, 4, 2, 39, 80, 32),
   ML_DSA_65: parametersOf(6, 5, 4, 49, 55, 48),
   ML_DSA_87: parametersOf(8, 7, 2, 60, 75, 64),

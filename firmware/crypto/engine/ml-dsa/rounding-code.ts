@@ -18,7 +18,7 @@ import {
   v128,
   type WasmModule,
 } from '../wasm.ts'
-import { N, type Parameters, Q } from './parameters.ts'
+import { type MlDsaParameters, N, Q } from './parameters.ts'
 
 /** Of addresses of polynomials: doubles, integers of 32 bits, packed. Gives 1 if a norm is too large, else 0. */
 export interface RoundingCode {
@@ -45,7 +45,7 @@ const bytesOf = (bits: number): number => (bits * LANES) / 8
 
 type Note = (bound: number) => Code
 
-export function defineRounding(module: WasmModule, parameters: Parameters): void {
+export function defineRounding(module: WasmModule, parameters: MlDsaParameters): void {
   const { gamma1Bits, gamma2, beta, highBits } = parameters
   const [gamma1, responseBits] = [2 ** gamma1Bits, gamma1Bits + 1]
   const circle = (Q - 1) / (2 * gamma2) // of values of w1

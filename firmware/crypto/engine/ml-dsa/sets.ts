@@ -28,13 +28,13 @@ export function latticeOf(set: MlDsaSet, products: Products): Lattice {
 const lattices = new Map<string, Lattice | null>()
 
 /** The message is hashed behind tr, without domain or context; the hash is that of the signature without random bytes. */
-export type KnownAnswer = Readonly<Record<'seed' | 'message' | 'sha256', string>>
+type MlDsaKnownAnswer = Readonly<Record<'seed' | 'message' | 'sha256', string>>
 
 /**
  * Rows of draft-celi-acvp-ml-dsa (NIST), table 1, each of which takes every way in which a round can be rejected. Of the larger two
  * sets c t0 is never too large: tau 2^12 is below gamma2.
  */
-export const KNOWN: Readonly<Record<MlDsaSet, KnownAnswer>> = {
+export const KNOWN: Readonly<Record<MlDsaSet, MlDsaKnownAnswer>> = {
   ML_DSA_44: {
     seed: '5c624fcc1862452452d0c665840d8237f43108e5499edcdc108fbc49d596e4b7',
     message: '951fdf5473a4cba6d9e5b5db7e79fb8173921ba5b13e9271401b8f907b8b7d5b',
@@ -52,7 +52,11 @@ export const KNOWN: Readonly<Record<MlDsaSet, KnownAnswer>> = {
   },
 }
 
-export function comesOut(lattice: Lattice, known: KnownAnswer, onRejection?: (rejection: Rejection) => void): boolean {
+export function comesOut(
+  lattice: Lattice,
+  known: MlDsaKnownAnswer,
+  onRejection?: (rejection: Rejection) => void,
+): boolean {
   const key = expandSeed(lattice, hexToBytes(known.seed))
   const mu = keccak(SHAKE256, DIGEST_BYTES, key.tr, hexToBytes(known.message))
   return lattice.use(() => {

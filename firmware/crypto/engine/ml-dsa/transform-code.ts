@@ -4,11 +4,11 @@
  * otherwise pass 2^53. FIPS 204, sections 7.5 and 7.6.
  */
 
-import type { Machine } from '../float/machine.ts'
+import type { FloatMachine } from '../float/machine.ts'
 import { N, Q } from './parameters.ts'
 
 export interface PolynomialMachine<V, P>
-  extends Pick<Machine<V, P, unknown>, 'load' | 'store' | 'at' | 'plus' | 'minus' | 'repeat'> {
+  extends Pick<FloatMachine<V, P, unknown>, 'load' | 'store' | 'at' | 'plus' | 'minus' | 'repeat'> {
   /** Products that are exact. */
   times(a: V, b: V): V
   plusProduct(sum: V, a: V, b: V): V

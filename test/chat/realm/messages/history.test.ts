@@ -31,7 +31,7 @@ for (const change of CHANGES) {
 }
 
 function setPolicy(policy: Policy): void {
-  rig.chat.realm.change((turn) => {
+  rig.chat.realm.transaction((turn) => {
     const organization = organizationOf(rig.chat.realm.state)
     const settings = { ...organization.settings, message_edit_history_visibility_policy: policy }
     turn.put('organization', { ...organization, settings })

@@ -151,7 +151,7 @@ let source: Channel
 let target: Channel
 
 function withSettings(settings: Organization['settings']): void {
-  rig.chat.realm.change((turn) => turn.put('organization', { ...organizationOf(rig.chat.realm.state), settings }))
+  rig.chat.realm.transaction((turn) => turn.put('organization', { ...organizationOf(rig.chat.realm.state), settings }))
 }
 
 let count = 0
@@ -213,7 +213,7 @@ for (const name of Object.keys(rows()))
   })
 
 const putGroups = (to: Channel, groups: Record<string, string>): void =>
-  rig.chat.realm.change((turn) => {
+  rig.chat.realm.transaction((turn) => {
     const { state } = rig.chat.realm
     const ids = Object.entries(groups).map(([name, group]) => [name, state.groupByName.get(group)!.id])
     turn.put('channel', { ...state.channel.get(to.id)!, groupSettings: Object.fromEntries(ids) })

@@ -57,7 +57,7 @@ for (const seed of SEEDS)
       ]
       const clients = [rig.owner, late, member, bystander]
       for (const client of clients) await client.patch('/settings', { resolved_topic_notice_auto_read_policy: 'never' })
-      rig.chat.realm.change((turn) => {
+      rig.chat.realm.transaction((turn) => {
         const organization = organizationOf(rig.chat.realm.state)
         turn.put('organization', {
           ...organization,

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { audienceOf } from '../../../../firmware/chat/realm/messages/access.ts'
 import { audiencesOf } from '../../../../firmware/chat/realm/messages/delete.ts'
-import { placeOf } from '../../../../firmware/chat/realm/messages/places.ts'
+import { locationOf } from '../../../../firmware/chat/realm/messages/places.ts'
 import type { Channel } from '../../../../firmware/chat/realm/model/records.ts'
 import { ROLES } from '../../../../firmware/chat/realm/model/roles.ts'
 import { organizationOf } from '../../../../firmware/chat/realm/model/state.ts'
@@ -24,7 +24,7 @@ const send = async (to: number | number[], topic = 't', content = 'x', from = ha
 
 function keep(days: number | null, channel?: Channel): void {
   const { realm } = rig.chat
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     if (channel !== undefined) {
       turn.put('channel', { ...realm.state.channel.get(channel.id)!, messageRetentionDays: days })
       return
@@ -76,7 +76,7 @@ describe('messages that are too old', () => {
     const channel = rig.channel('secret', [hamlet], { isPrivate: true, historyPublicToSubscribers: false })
     keep(1, channel)
     const early = await send(channel.id)
-    rig.chat.realm.change((turn) => subscribe(rig.chat.realm, turn, [{ user: ophelia.user, channel }]))
+    rig.chat.realm.transaction((turn) => subscribe(rig.chat.realm, turn, [{ user: ophelia.user, channel }]))
     const late = [await send(channel.id, 't', 'later'), await send(channel.id, 'other')]
     const queues = await Promise.all(
       [hamlet, ophelia, guest, rig.owner].map((client) =>
@@ -154,7 +154,7 @@ describe('messages that are too old', () => {
     const { messages, topics } = realm.store
     const first = await send(channel.id)
     const row = messages.get(first)!
-    realm.change(() => {
+    realm.transaction(() => {
       const ids = ['a', 'b', 'c'].map((name) => topics.add(channel.recipientId, name, name))
       for (let count = 1; count < 100_000; count++) {
         const { id: _, ...same } = row
@@ -207,8 +207,8 @@ it('whom a deletion of many is told are those whom each of them would be told of
     const person = random.of(people)
     const chance = random.below(6)
     const pair = [{ user: person.user, channel }]
-    if (chance === 0) realm.change((turn) => subscribe(realm, turn, pair))
-    else if (chance === 1) realm.change((turn) => unsubscribe(realm, turn, pair))
+    if (chance === 0) realm.transaction((turn) => subscribe(realm, turn, pair))
+    else if (chance === 1) realm.transaction((turn) => unsubscribe(realm, turn, pair))
     else if (chance === 2) {
       const { messages } = realm.store
       const id = 1 + random.below(messages.maxId())
@@ -225,7 +225,7 @@ it('whom a deletion of many is told are those whom each of them would be told of
       for (const row of together)
         for (const { id } of audienceOf(realm, row)) expected.set(id, [...(expected.get(id) ?? []), row.id])
       const found = new Map(
-        [...audiencesOf(realm, placeOf(realm, together[0]!), together)].flatMap(([seen, users]) =>
+        [...audiencesOf(realm, locationOf(realm, together[0]!), together)].flatMap(([seen, users]) =>
           users.map((user) => [user, seen.map(({ id }) => id)] as const),
         ),
       )

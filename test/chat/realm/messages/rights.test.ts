@@ -129,7 +129,7 @@ async function withSettings({ realm = {}, channel: own = {}, settings = {} }: Pa
   const kept = state.channel.get(channel.id)!
   const ids = (groups: Groups) =>
     Object.fromEntries(Object.entries(groups).map(([setting, name]) => [setting, state.groupByName.get(name)!.id]))
-  rig.chat.realm.change((turn) => {
+  rig.chat.realm.transaction((turn) => {
     turn.put('organization', { ...organization, settings, groupSettings: ids(realm) })
     turn.put('channel', { ...kept, groupSettings: ids(own) })
   })
@@ -137,7 +137,7 @@ async function withSettings({ realm = {}, channel: own = {}, settings = {} }: Pa
     await act()
   } finally {
     const now = state.channel.get(channel.id)!
-    rig.chat.realm.change((turn) => {
+    rig.chat.realm.transaction((turn) => {
       turn.put('organization', organization)
       turn.put('channel', { ...now, groupSettings: kept.groupSettings })
     })
@@ -156,7 +156,7 @@ for (const [name, row] of Object.entries(TABLE))
         assert.ok(status === 200 || status === 400, `${caller}: ${status}`)
         if (status === 200) could.push(caller)
         // Each caller finds one message in the topic.
-        rig.chat.realm.change((turn) => {
+        rig.chat.realm.transaction((turn) => {
           for (const left of rig.chat.realm.store.messages.idsOf(channel.recipientId))
             removeMessages(rig.chat.realm, turn, [rig.chat.realm.store.messages.get(left)!])
         })

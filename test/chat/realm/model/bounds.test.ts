@@ -6,7 +6,7 @@ import { describe, it, test } from 'node:test'
 import { emojiNames } from '../../../../firmware/chat/data/emoji.ts'
 import { BOUNDS, type Bound, type Fixed } from '../../../../firmware/chat/realm/model/bounds.ts'
 import type { MutableCollection } from '../../../../firmware/chat/realm/model/collection.ts'
-import { KINDS, type Kind, type RecordOf } from '../../../../firmware/chat/realm/model/kinds.ts'
+import { KINDS, type RecordKind, type RecordOf } from '../../../../firmware/chat/realm/model/kinds.ts'
 import { png } from '../../../../firmware/chat/realm/objects/avatar-png.ts'
 import type { Answer, Client } from '../../support/chat.ts'
 import { chatSuite } from '../../support/suite.ts'
@@ -48,7 +48,7 @@ const later = () => Math.floor(rig.now() / 1000) + 3600
 const post = (path: string, values: (n: number) => Record<string, unknown>) => (client: Client, n: number) =>
   client.call('POST', path, values(n))
 
-const ROWS: { readonly [K in Kind]?: Row<RecordOf<K>> } = {
+const ROWS: { readonly [K in RecordKind]?: Row<RecordOf<K>> } = {
   user: {
     ask: post('/bots', (n) => ({ full_name: `Bot ${n}`, short_name: `b${n}` })),
     askOrganization: (n) =>
@@ -241,14 +241,14 @@ const ROWS: { readonly [K in Kind]?: Row<RecordOf<K>> } = {
   },
 }
 
-const kinds = Object.keys(BOUNDS) as Kind[]
+const kinds = Object.keys(BOUNDS) as RecordKind[]
 const isFixed = (bound: object): bound is Fixed => 'why' in bound
 const bounded = kinds.filter((kind) => !isFixed(BOUNDS[kind]))
 
 let asked = 0
 
 /** Records that are only in memory, as if they had been there. Returns what removes them. */
-function fill(kind: Kind, records: Iterable<unknown>): { drop(): void; dropOne(): void } {
+function fill(kind: RecordKind, records: Iterable<unknown>): { drop(): void; dropOne(): void } {
   const collection = realm.state[kind] as unknown as MutableCollection<unknown>
   const keys = Array.from(records, (record) => {
     const key = (KINDS[kind] as (record: unknown) => number | string)(record)

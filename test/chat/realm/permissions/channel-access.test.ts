@@ -3,50 +3,55 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  type Access,
+  type ChannelAccess,
   type ChannelKind,
+  type ChannelRelation,
   channelKind,
   hasAccess,
-  type Standing,
 } from '../../../../firmware/chat/realm/permissions/channel-access.ts'
 
 const KINDS: readonly ChannelKind[] = ['webPublic', 'public', 'private']
-const LETTERS: Readonly<Record<Access, string>> = { metadata: 'm', content: 'c', subscribe: 's' }
+const LETTERS: Readonly<Record<ChannelAccess, string>> = { metadata: 'm', content: 'c', subscribe: 's' }
 
 /**
  * Somebody, and what he has of a web-public, a public and a private channel: m(etadata), c(ontent), s(ubscribe oneself).
  * "group" names the channel group that he is in.
  */
-const TABLE: readonly [who: Standing['who'], beside: string, webPublic: string, isPublic: string, isPrivate: string][] =
-  [
-    ['spectator', '', '', '', ''],
-    ['spectator', 'spectators', 'mc', '', ''],
-    ['spectator', 'spectators subscribed', 'mc', '', ''],
-    ['guest', '', 'mcs', '', ''],
-    ['guest', 'subscribed', 'mcs', 'mc', 'mc'],
-    ['guest', 'administersChannel', 'mcs', '', ''],
-    ['guest', 'addsSubscribers', 'mcs', '', ''],
-    ['guest', 'mayJoin', 'mcs', '', ''],
-    ['guest', 'ownerFullContentAccess', 'mcs', '', ''],
-    ['member', '', 'mcs', 'mcs', ''],
-    ['member', 'subscribed', 'mcs', 'mcs', 'mc'],
-    ['member', 'administersChannel', 'mcs', 'mcs', 'm'],
-    ['member', 'addsSubscribers', 'mcs', 'mcs', 'mcs'],
-    ['member', 'mayJoin', 'mcs', 'mcs', 'mcs'],
-    ['member', 'ownerFullContentAccess', 'mcs', 'mcs', ''],
-    ['administrator', '', 'mcs', 'mcs', 'm'],
-    ['administrator', 'subscribed', 'mcs', 'mcs', 'mc'],
-    ['administrator', 'ownerFullContentAccess', 'mcs', 'mcs', 'm'],
-    ['owner', '', 'mcs', 'mcs', 'm'],
-    ['owner', 'mayJoin', 'mcs', 'mcs', 'mcs'],
-    ['owner', 'ownerFullContentAccess', 'mcs', 'mcs', 'mc'],
-  ]
+const TABLE: readonly [
+  who: ChannelRelation['who'],
+  beside: string,
+  webPublic: string,
+  isPublic: string,
+  isPrivate: string,
+][] = [
+  ['spectator', '', '', '', ''],
+  ['spectator', 'spectators', 'mc', '', ''],
+  ['spectator', 'spectators subscribed', 'mc', '', ''],
+  ['guest', '', 'mcs', '', ''],
+  ['guest', 'subscribed', 'mcs', 'mc', 'mc'],
+  ['guest', 'administersChannel', 'mcs', '', ''],
+  ['guest', 'addsSubscribers', 'mcs', '', ''],
+  ['guest', 'mayJoin', 'mcs', '', ''],
+  ['guest', 'ownerFullContentAccess', 'mcs', '', ''],
+  ['member', '', 'mcs', 'mcs', ''],
+  ['member', 'subscribed', 'mcs', 'mcs', 'mc'],
+  ['member', 'administersChannel', 'mcs', 'mcs', 'm'],
+  ['member', 'addsSubscribers', 'mcs', 'mcs', 'mcs'],
+  ['member', 'mayJoin', 'mcs', 'mcs', 'mcs'],
+  ['member', 'ownerFullContentAccess', 'mcs', 'mcs', ''],
+  ['administrator', '', 'mcs', 'mcs', 'm'],
+  ['administrator', 'subscribed', 'mcs', 'mcs', 'mc'],
+  ['administrator', 'ownerFullContentAccess', 'mcs', 'mcs', 'm'],
+  ['owner', '', 'mcs', 'mcs', 'm'],
+  ['owner', 'mayJoin', 'mcs', 'mcs', 'mcs'],
+  ['owner', 'ownerFullContentAccess', 'mcs', 'mcs', 'mc'],
+]
 
 describe('Access to channels', () => {
   for (const [who, beside, ...expected] of TABLE) {
     it(`of ${who}${beside === '' ? '' : ` with ${beside}`}`, () => {
       const truths = new Set(beside.split(' '))
-      const standing: Standing = {
+      const standing: ChannelRelation = {
         who,
         subscribed: truths.has('subscribed'),
         administersChannel: truths.has('administersChannel'),
@@ -58,7 +63,7 @@ describe('Access to channels', () => {
         ownerFullContentAccess: truths.has('ownerFullContentAccess'),
       }
       const found = KINDS.map((kind) =>
-        (Object.keys(LETTERS) as Access[])
+        (Object.keys(LETTERS) as ChannelAccess[])
           .filter((access) => hasAccess(access, kind, standing, settings))
           .map((access) => LETTERS[access])
           .join(''),

@@ -30,7 +30,7 @@ callers.owner = rig.owner.user
 rig.advance(WAITING_DAYS * DAY)
 callers['new member'] = rig.account('new-member', ROLES.member).user
 const organization = realm.state.organization.get(2)!
-realm.change((turn) =>
+realm.transaction((turn) =>
   turn.put('organization', { ...organization, settings: { waiting_period_threshold: WAITING_DAYS } }),
 )
 
@@ -117,7 +117,7 @@ const GROUP = {
 const groupNamed = (name: string, members: number[], subgroups: number[]): number => {
   const known = realm.state.groupByName.get(name)
   if (known !== undefined) return known.id
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const id = turn.nextId('group')
     turn.put('group', { id, name, members, subgroups, ...GROUP })
     return id
@@ -139,7 +139,7 @@ describe('rights over the organisation', () => {
       const organization = realm.state.organization.get(2)!
       for (const [name, value, meant] of VALUES) {
         const chosen = value()
-        realm.change((turn) => turn.put('organization', { ...organization, groupSettings: { [setting]: chosen } }))
+        realm.transaction((turn) => turn.put('organization', { ...organization, groupSettings: { [setting]: chosen } }))
         assert.deepEqual(realmGroupValues(realm)[setting], chosen)
         assert.deepEqual(
           holders((user) => mayInRealm(realm, setting, user)),
@@ -147,7 +147,7 @@ describe('rights over the organisation', () => {
           name,
         )
       }
-      realm.change((turn) => turn.put('organization', organization))
+      realm.transaction((turn) => turn.put('organization', organization))
     })
   }
 })

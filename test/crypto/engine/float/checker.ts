@@ -5,7 +5,7 @@
 
 import type { Products } from '../../../../firmware/crypto/engine/float/emitter.ts'
 import { type Format, SIGNED } from '../../../../firmware/crypto/engine/float/format.ts'
-import { BITS_2_52, type Machine, type Walk } from '../../../../firmware/crypto/engine/float/machine.ts'
+import { BITS_2_52, type FloatMachine, type Walk } from '../../../../firmware/crypto/engine/float/machine.ts'
 
 /** An integer held as a double, or the 64 bits of a lane, of which multiples of 2^64 do not count. */
 export interface Interval {
@@ -21,7 +21,7 @@ const WORD = 1n << 64n
 const EXACT = 1n << 53n
 
 /** Addresses are numbers of limbs. */
-export class Checker implements Machine<Interval, number, number> {
+export class Checker implements FloatMachine<Interval, number, number> {
   readonly memory = new Map<number, Interval>()
   splits = 0
   readonly format: Format

@@ -6,18 +6,18 @@ import { linkToChannel } from '../../messages/links.ts'
 import { unreadWithin } from '../../messages/unread.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { channelView, subscriberIds, subscriptionView } from '../../objects/channel-view.ts'
 import { publishDefaultChannels } from '../../objects/default-channels.ts'
 import { leaveDefaultGroups } from '../../objects/default-groups.ts'
 import { publishTopicsOf } from '../../objects/user-topics.ts'
 import { findChannel, viewersOf } from '../../permissions/channel-find.ts'
 import { canAdminister, isSubscribed } from '../../permissions/channel-rights.ts'
-import { sightOf } from '../../permissions/sight.ts'
+import { visibilityOf } from '../../permissions/sight.ts'
 import { noticeChannelEvent, silently } from './notices.ts'
 
 export function archiveChannel(realm: Realm, me: User, id: number): void {
-  realm.change((turn) => archive(realm, turn, findAdministered(realm, me, id)))
+  realm.transaction((turn) => archive(realm, turn, findAdministered(realm, me, id)))
 }
 
 /** Throws `CANNOT_ADMINISTER_CHANNEL`, and `BAD_REQUEST` for a channel that he may not know of. */
@@ -29,7 +29,7 @@ export function findAdministered(realm: Realm, me: User, id: number): Channel {
 }
 
 /** Within a change. */
-export function archive(realm: Realm, turn: Turn, { id }: Channel): void {
+export function archive(realm: Realm, turn: Transaction, { id }: Channel): void {
   const channel = realm.state.channel.get(id)!
   if (channel.isArchived) throw badRequest('Channel is already archived')
   noticeChannelEvent(realm, turn, channel, `Channel ${linkToChannel(channel)} has been archived.`)
@@ -47,7 +47,7 @@ export function archive(realm: Realm, turn: Turn, { id }: Channel): void {
 }
 
 /** Within a change. To clients that know nothing of archived channels it is a new one. */
-export function unarchive(realm: Realm, turn: Turn, me: User, { id }: Channel): void {
+export function unarchive(realm: Realm, turn: Transaction, me: User, { id }: Channel): void {
   const before = realm.state.channel.get(id)!
   if (!before.isArchived) throw badRequest('Channel is not currently archived')
   const channel = { ...before, isArchived: false }
@@ -84,7 +84,7 @@ const archivedBody = ({ id, name }: Channel, value: boolean) => ({
 })
 
 /** The subscription, and what lies unread there. */
-function publishReturn(realm: Realm, turn: Turn, user: User, channel: Channel): void {
+function publishReturn(realm: Realm, turn: Transaction, user: User, channel: Channel): void {
   const clients = [...realm.events.queuesOf(user.id)]
   if (clients.every(({ shape }) => shape.can.archived_channels)) return
   const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
@@ -97,7 +97,7 @@ function publishReturn(realm: Realm, turn: Turn, user: User, channel: Channel): 
       return { op: 'add', subscriptions: [subscriptionView(realm, user, channel, subscription, form, 'true')] }
     },
   })
-  const unread = unreadWithin(realm, user, [channel.recipientId]).filter(sightOf(realm, user).canRead)
+  const unread = unreadWithin(realm, user, [channel.recipientId]).filter(visibilityOf(realm, user).canRead)
   const ids = unread.map(({ id }) => id).reverse()
   if (ids.length > 0)
     publishFlag(realm, turn, user, 'read', 'remove', ids, { isFor: ({ can }) => !can.archived_channels })

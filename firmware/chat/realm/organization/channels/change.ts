@@ -11,12 +11,12 @@ import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { expectFolder, publishFolderOf } from '../../objects/channel-folders.ts'
 import { channelView } from '../../objects/channel-view.ts'
 import { publishDefaultChannels } from '../../objects/default-channels.ts'
 import { renderDescription } from '../../objects/rendering.ts'
-import { watchSight } from '../../objects/sight-events.ts'
+import { trackVisibility } from '../../objects/sight-events.ts'
 import { viewersOf } from '../../permissions/channel-find.ts'
 import { canRead } from '../../permissions/channel-rights.ts'
 import { channelGroupValues, mayInRealm } from '../../permissions/group-rights.ts'
@@ -41,7 +41,7 @@ interface ChannelChanges {
 }
 
 export function changeChannel(realm: Realm, me: User, id: number, changes: ChannelChanges): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const found = findAdministered(realm, me, id)
     if (changes.isArchived === false) unarchive(realm, turn, me, found)
     const before = realm.state.channel.get(id)!
@@ -147,7 +147,7 @@ function describe(realm: Realm, before: Channel, given: string): Pick<Channel, '
   }
 }
 
-function put(realm: Realm, turn: Turn, before: Channel, after: Channel): void {
+function put(realm: Realm, turn: Transaction, before: Channel, after: Channel): void {
   const to = isSeenAlike(realm, before, after) ? putPlain(realm, turn, after) : putWithSight(realm, turn, before, after)
   if (after.folderId !== before.folderId) publishFolderOf(realm, turn, after, to)
   for (const change of changesBetween(realm, before, after))
@@ -167,15 +167,15 @@ const isSeenAlike = (realm: Realm, before: Channel, after: Channel): boolean =>
   isSameAccess(before, after) && changedGroupNames(realm, before, after).length === 0
 
 /** Who hears of the changes, here and below. */
-function putPlain(realm: Realm, turn: Turn, after: Channel): number[] {
+function putPlain(realm: Realm, turn: Transaction, after: Channel): number[] {
   turn.put('channel', after)
   return viewersOf(realm, after)
 }
 
 /** Whoever sees it from now on gets it whole, and whoever does so no longer hears that it is gone. */
-function putWithSight(realm: Realm, turn: Turn, before: Channel, after: Channel): number[] {
+function putWithSight(realm: Realm, turn: Transaction, before: Channel, after: Channel): number[] {
   const people = [...realm.state.user.all()].filter(({ isActive }) => isActive)
-  const publishSight = watchSight(
+  const publishSight = trackVisibility(
     realm,
     people.map(({ id }) => id),
     [before],
@@ -231,7 +231,7 @@ function* changesBetween(realm: Realm, before: Channel, after: Channel): Generat
     if (view[property] !== undefined && view[property] !== oldView[property]) yield { property, value: view[property] }
 }
 
-function noticeChanges(realm: Realm, turn: Turn, me: User, before: Channel, after: Channel): void {
+function noticeChanges(realm: Realm, turn: Transaction, me: User, before: Channel, after: Channel): void {
   const notice = (text: string) =>
     noticeChannelEvent(realm, turn, realm.state.channel.get(after.id)!, `${silently(me)} ${text}`)
   if (after.name !== before.name) notice(`renamed channel **${asText(before.name)}** to **${asText(after.name)}**.`)

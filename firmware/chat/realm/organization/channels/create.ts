@@ -9,7 +9,7 @@ import { nowOf, type Realm } from '../../model/realm.ts'
 import type { Channel, GroupSettings, User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { expectFolder, publishFolderOf } from '../../objects/channel-folders.ts'
 import { publishDefaultChannels } from '../../objects/default-channels.ts'
 import { checkedDescription } from '../../objects/descriptions.ts'
@@ -37,7 +37,7 @@ export interface NewChannelSettings {
 /** Throws `BAD_REQUEST` for what the creator may not, or nobody can. */
 export function createChannel(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   creator: User,
   { name, description }: { name: string; description: string },
   settings: NewChannelSettings,

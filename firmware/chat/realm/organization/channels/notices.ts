@@ -7,8 +7,8 @@ import { realmSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
-import type { Pair } from './subscribe.ts'
+import type { Transaction } from '../../model/turn.ts'
+import type { SubscriptionPair } from './subscribe.ts'
 
 /** More new subscriptions at once are told to nobody; max_bulk_new_subscription_messages. */
 export const NEW_SUBSCRIPTION_MESSAGES_MAX = 100
@@ -17,7 +17,12 @@ const CHANNEL_EVENTS_TOPIC = 'channel events'
 const NEW_CHANNELS_TOPIC = 'new channels'
 
 /** One message to each person that `me` has subscribed to channels. False: they are too many. Within a change. */
-export function tellNewSubscribers(realm: Realm, turn: Turn, me: User, added: readonly Pair[]): boolean {
+export function tellNewSubscribers(
+  realm: Realm,
+  turn: Transaction,
+  me: User,
+  added: readonly SubscriptionPair[],
+): boolean {
   if (added.length > NEW_SUBSCRIPTION_MESSAGES_MAX) return false
   const others = added.filter(({ user }) => user.id !== me.id && user.bot === null)
   for (const [user, pairs] of Map.groupBy(others, ({ user }) => user)) {
@@ -32,7 +37,7 @@ export function tellNewSubscribers(realm: Realm, turn: Turn, me: User, added: re
 }
 
 /** In the organisation's channel for it, of those that everybody may see. Within a change. */
-export function announceChannels(realm: Realm, turn: Turn, me: User, created: readonly Channel[]): void {
+export function announceChannels(realm: Realm, turn: Transaction, me: User, created: readonly Channel[]): void {
   const id = realmSetting(organizationOf(realm.state), 'new_stream_announcements_stream_id')
   const channel = realm.state.channel.get(id)
   const names = created.filter(({ isPrivate }) => !isPrivate).map(nameOf)
@@ -43,7 +48,7 @@ export function announceChannels(realm: Realm, turn: Turn, me: User, created: re
 }
 
 /** In the channel itself, where the organisation wants it so; nobody writes in an archived one. Within a change. */
-export function noticeChannelEvent(realm: Realm, turn: Turn, channel: Channel, text: string): void {
+export function noticeChannelEvent(realm: Realm, turn: Transaction, channel: Channel, text: string): void {
   if (channel.isArchived || !realmSetting(organizationOf(realm.state), 'send_channel_events_messages')) return
   const topic = channel.topicsPolicy === 'empty_topic_only' ? '' : CHANNEL_EVENTS_TOPIC
   const place = { kind: 'channel', channel, topic } as const

@@ -3,7 +3,7 @@
 import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, Subscription, User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { CAMEL, NOTIFICATION_SETTINGS } from '../../objects/channel-view.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
 import { checkedColor } from './subscriptions.ts'
@@ -25,12 +25,17 @@ export interface PropertyChange {
 
 /** All or none. Throws `BAD_REQUEST` for channels that he is not subscribed to, and for values of another type. */
 export function changeProperties(realm: Realm, me: User, changes: readonly PropertyChange[]): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     for (const change of changes) changeProperty(realm, turn, me, change)
   })
 }
 
-function changeProperty(realm: Realm, turn: Turn, me: User, { stream_id, property, value }: PropertyChange): void {
+function changeProperty(
+  realm: Realm,
+  turn: Transaction,
+  me: User,
+  { stream_id, property, value }: PropertyChange,
+): void {
   const channel = findChannel(realm, me, stream_id)
   const before = realm.state.subscriptionsOf.get(me.id).get(channel.id)
   if (before?.isActive !== true) throw badRequest(`Not subscribed to channel ID ${stream_id}`)
@@ -71,7 +76,13 @@ function told(before: Subscription, after: Subscription): [string, boolean | str
   return changes
 }
 
-function publish(turn: Turn, { id }: User, channel: Channel, property: string, value: boolean | string | null): void {
+function publish(
+  turn: Transaction,
+  { id }: User,
+  channel: Channel,
+  property: string,
+  value: boolean | string | null,
+): void {
   turn.publish({
     type: 'subscription',
     to: [id],

@@ -5,16 +5,16 @@ import { changeFlag } from '../../messages/flags.ts'
 import { unreadWithin } from '../../messages/unread.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, Subscription, User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
-import { watchAcquaintance } from '../../objects/acquaintance.ts'
+import type { Transaction } from '../../model/turn.ts'
+import { trackAccessibleUsers } from '../../objects/acquaintance.ts'
 import { subscriptionView } from '../../objects/channel-view.ts'
-import { publishPeers, watchSight } from '../../objects/sight-events.ts'
+import { publishPeers, trackVisibility } from '../../objects/sight-events.ts'
 import { viewersOf } from '../../permissions/channel-find.ts'
 import { isSubscribed } from '../../permissions/channel-rights.ts'
 import { freeColor } from './colors.ts'
 
 /** One account and one channel. */
-export interface Pair {
+export interface SubscriptionPair {
   readonly user: User
   readonly channel: Channel
 }
@@ -22,30 +22,30 @@ export interface Pair {
 /** Ids of subscribers that one change tells: each new subscription of an account with a queue has all of its channel. */
 const PEERS_TOLD_MAX = 1_000_000
 
-function expectTellable(realm: Realm, added: readonly Pair[]): void {
+function expectTellable(realm: Realm, added: readonly SubscriptionPair[]): void {
   let told = 0
   for (const { user, channel } of added)
-    if (realm.events.hears(user.id)) told += realm.state.subscribersOf.get(channel.id).size
+    if (realm.events.hasQueue(user.id)) told += realm.state.subscribersOf.get(channel.id).size
   if (told > PEERS_TOLD_MAX) throw badRequest('Too many subscriptions at once')
 }
 
 /** Those that were not subscribed before. Throws `BAD_REQUEST` when they would tell too much. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
 export function subscribe(
   realm: Realm,
-  turn: Turn,
-  pairs: readonly Pair[],
+  turn: Transaction,
+  pairs: readonly SubscriptionPair[],
   colorOf: (channel: Channel) => string | undefined = () => undefined,
   by?: User,
-): Pair[] {
+): SubscriptionPair[] {
   const added = pairs.filter(({ user, channel }) => !isSubscribed(realm, user, channel))
   expectTellable(realm, added)
   const byChannel = groupByChannel(added)
-  const publishSight = watchSight(
+  const publishSight = trackVisibility(
     realm,
     added.map(({ user }) => user.id),
     byChannel.keys(),
   )
-  const publishAcquaintance = watchAcquaintance(realm)
+  const publishAcquaintance = trackAccessibleUsers(realm)
   for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel), by))
   publishAcquaintance(turn) // whoever is told of below is known by then
   publishSight(turn, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
@@ -57,16 +57,16 @@ export function subscribe(
 }
 
 /** Those that were subscribed before. */
-export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): Pair[] {
+export function unsubscribe(realm: Realm, turn: Transaction, pairs: readonly SubscriptionPair[]): SubscriptionPair[] {
   const removed = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
   const byChannel = groupByChannel(removed)
-  const publishSight = watchSight(
+  const publishSight = trackVisibility(
     realm,
     removed.map(({ user }) => user.id),
     byChannel.keys(),
   )
   for (const [user, channels] of groupByUser(removed)) markRead(realm, turn, user, channels)
-  const publishAcquaintance = watchAcquaintance(realm)
+  const publishAcquaintance = trackAccessibleUsers(realm)
   for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
   for (const [user, channels] of groupByUser(removed)) {
     const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
@@ -81,7 +81,7 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
 }
 
 /** What lies unread in channels that he leaves is nothing that he has still to read. */
-function markRead(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
+function markRead(realm: Realm, turn: Transaction, user: User, channels: readonly Channel[]): void {
   const rows = unreadWithin(
     realm,
     user,
@@ -90,7 +90,7 @@ function markRead(realm: Realm, turn: Turn, user: User, channels: readonly Chann
   changeFlag(realm, turn, user, 'read', 'add', rows)
 }
 
-function publishAdded(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
+function publishAdded(realm: Realm, turn: Transaction, user: User, channels: readonly Channel[]): void {
   turn.publish({
     type: 'subscription',
     to: [user.id],
@@ -160,10 +160,10 @@ function othersOf(ids: readonly number[], users: readonly User[]): number[] {
   return ids.filter((id) => !own.has(id))
 }
 
-const groupByChannel = (pairs: readonly Pair[]): Map<Channel, User[]> =>
+const groupByChannel = (pairs: readonly SubscriptionPair[]): Map<Channel, User[]> =>
   new Map(
     [...Map.groupBy(pairs, ({ channel }) => channel)].map(([channel, of]) => [channel, of.map(({ user }) => user)]),
   )
 
-const groupByUser = (pairs: readonly Pair[]): Map<User, Channel[]> =>
+const groupByUser = (pairs: readonly SubscriptionPair[]): Map<User, Channel[]> =>
   new Map([...Map.groupBy(pairs, ({ user }) => user)].map(([user, of]) => [user, of.map(({ channel }) => channel)]))

@@ -5,7 +5,7 @@ import { markChannelsRead } from '../../messages/mark-read.ts'
 import { fold } from '../../model/names.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { findChannelByName } from '../../permissions/channel-find.ts'
 import {
   canAddSubscribers,
@@ -18,7 +18,7 @@ import { findUser } from '../../permissions/user-find.ts'
 import { readColor } from './colors.ts'
 import { checkedChannelName, createChannel, type NewChannelSettings } from './create.ts'
 import { noticeChannelEvent, silently } from './notices.ts'
-import { type Pair, subscribe, unsubscribe } from './subscribe.ts'
+import { type SubscriptionPair, subscribe, unsubscribe } from './subscribe.ts'
 
 const PAIRS_MAX = 20_000 // users times channels of one request: each is a row and an event
 
@@ -39,8 +39,8 @@ interface SubscribeOptions {
 }
 
 export interface Subscribed {
-  added: readonly Pair[]
-  already: readonly Pair[]
+  added: readonly SubscriptionPair[]
+  already: readonly SubscriptionPair[]
   created: readonly Channel[]
   unauthorized: readonly string[]
 }
@@ -48,7 +48,7 @@ export interface Subscribed {
 /** Makes what does not exist. Within a change. Throws what the rows say. */
 export function subscribeTo(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   wanted: readonly WantedChannel[],
   { principals, isFatal, settings }: SubscribeOptions,
@@ -89,7 +89,7 @@ export function expectMaySubscribe(
 ): void {
   const undone = new Error('Nothing of this stays')
   try {
-    realm.change((turn) => {
+    realm.transaction((turn) => {
       subscribeTo(realm, turn, me, wanted, options)
       throw undone
     })
@@ -101,12 +101,12 @@ export function expectMaySubscribe(
 /** A channel alone, with the people who are to be there. Within a change. Row E60. */
 export function createWithSubscribers(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   { name, description }: { name: string; description: string },
   userIds: readonly number[],
   settings: NewChannelSettings,
-): { channel: Channel; added: readonly Pair[] } {
+): { channel: Channel; added: readonly SubscriptionPair[] } {
   const known = realm.state.channelByName.get(fold(name.trim()))
   if (known !== undefined)
     throw new ChatError('CHANNEL_ALREADY_EXISTS', `Channel '${name.trim()}' already exists`, {
@@ -164,7 +164,7 @@ export async function readBeforeLeaving(
 /** Within a change. Throws `STREAM_DOES_NOT_EXIST`, and `BAD_REQUEST` for whom the caller may not remove. */
 export function unsubscribeFrom(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   names: readonly string[],
   principals: Principals,

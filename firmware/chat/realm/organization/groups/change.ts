@@ -31,7 +31,7 @@ interface NewGroup {
 
 /** Returns its id. */
 export function createGroup(realm: Realm, me: User, given: NewGroup): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     if (!mayInRealm(realm, 'can_create_groups', me)) throw forbidden('Insufficient permission')
     for (const [name, value] of Object.entries(given.settings))
       expectGroupValue(realm, name, USER_GROUP_SETTINGS[name as UserGroupSetting], value)
@@ -66,7 +66,7 @@ export function changeGroup(realm: Realm, me: User, id: number, changes: GroupCh
   const { name, description, isDeactivated, settings } = changes
   const isMore = description !== undefined || Object.keys(settings).length > 0
   if (name === undefined && !isMore && isDeactivated === undefined) throw badRequest('No new data supplied')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = findManaged(realm, me, id)
     const isReactivated = before.isDeactivated && isDeactivated === false
     if (before.isDeactivated && !isReactivated && isMore)
@@ -94,7 +94,7 @@ export function changeGroup(realm: Realm, me: User, id: number, changes: GroupCh
 
 /** Throws `CANNOT_DEACTIVATE_GROUP_IN_USE` while a group or a setting names it. */
 export function deactivateGroup(realm: Realm, me: User, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const group = findManaged(realm, me, id)
     expectActive(group)
     const objections = [...objectionsTo(realm, id)]

@@ -24,7 +24,7 @@ export function changeMembers(realm: Realm, me: User, id: number, change: Member
   const isNothing = [add, remove, addSubgroups, removeSubgroups].every(({ length }) => length === 0)
   if (isNothing)
     throw badRequest('Nothing to do. Specify at least one of "add", "delete", "add_subgroups" or "delete_subgroups".')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = findOwnGroup(realm, id)
     expectActive(before)
     expectMayChange(realm, me, before, change)

@@ -11,7 +11,7 @@ import { nowOf, type Realm } from '../../model/realm.ts'
 import type { Operator, User } from '../../model/records.ts'
 import { ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { revokeKeys } from '../../objects/keys.ts'
 import { silently } from '../channels/notices.ts'
 import type { Passwords } from '../users/passwords.ts'
@@ -43,13 +43,13 @@ export function claimsOf(realm: Realm, token: string): Claims | null {
 export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): void {
   const { url: newUrl, jwt, ...others } = changes
   if (jwt) checkJwtKey(jwt.algorithm, jwt.key)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const organization = organizationOf(realm.state)
     const before = organization.operator
     const url = newUrl ?? organization.url
     const operator = { ...before, ...others, ...(jwt !== undefined && { jwt: jwt && sealed(realm, jwt) }) }
     turn.put('organization', { ...organization, url, operator })
-    if (url !== organization.url) turn.afterwards(() => dropAllQueues(realm))
+    if (url !== organization.url) turn.onCommit(() => dropAllQueues(realm))
     if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, uploadQuotaMib(realm))
     if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
       announceAccess(realm, turn, operator.ownerFullContentAccess)
@@ -66,13 +66,13 @@ function dropAllQueues({ state, events }: Realm): void {
 }
 
 /** Contract V23. */
-function publishQuota(turn: Turn, mebibytes: number): void {
+function publishQuota(turn: Transaction, mebibytes: number): void {
   const body = { op: 'update_dict', property: 'default', data: { upload_quota_mib: mebibytes } }
   turn.publish({ type: 'realm', to: 'everyone', make: () => body })
 }
 
 /** Contract V22 and section 7.1. */
-function announceAccess(realm: Realm, turn: Turn, isGiven: boolean): void {
+function announceAccess(realm: Realm, turn: Transaction, isGiven: boolean): void {
   const body = { op: 'update', property: 'owner_full_content_access', value: isGiven }
   turn.publish({ type: 'realm', to: 'everyone', make: () => body })
   const text = isGiven
@@ -82,7 +82,7 @@ function announceAccess(realm: Realm, turn: Turn, isGiven: boolean): void {
 }
 
 /** Whoever has the key of the tokens can be anybody here. */
-function announceTokens(realm: Realm, turn: Turn, areTaken: boolean): void {
+function announceTokens(realm: Realm, turn: Transaction, areTaken: boolean): void {
   const text = areTaken
     ? 'The administrator of the server has set a key for tokens that sign people in. Whoever makes these tokens can sign in as anybody in this organization.'
     : 'The administrator of the server has set that tokens sign nobody in any more.'
@@ -102,7 +102,7 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     return user
   }
   const digest = await passwords.digest(find().id, password)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const user = find()
     if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
     turn.put('password', digest)
@@ -111,7 +111,7 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     if (organization.isDeactivated) turn.put('organization', { ...organization, isDeactivated: false })
     const text = `The administrator of the server has set a new password for ${silently(user)}, an owner.`
     tellPeople(realm, turn, text, ({ role }) => role === ROLES.owner)
-    turn.afterwards(() => {
+    turn.onCommit(() => {
       realm.events.dropQueuesOf(user.id)
       passwords.forgive([user.email, user.deliveryEmail]) // the owner is let in at once
     })
@@ -119,7 +119,12 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
 }
 
 /** In a direct message of the service to each person that `isMeant`. */
-function tellPeople(realm: Realm, turn: Turn, text: string, isMeant: (user: User) => boolean = () => true): void {
+function tellPeople(
+  realm: Realm,
+  turn: Transaction,
+  text: string,
+  isMeant: (user: User) => boolean = () => true,
+): void {
   for (const user of [...realm.state.user.all()].filter(({ isActive, bot }) => isActive && bot === null)) {
     if (!isMeant(user)) continue
     noticePerson(realm, turn, user, text)

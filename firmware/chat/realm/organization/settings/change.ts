@@ -9,7 +9,7 @@ import { REALM_SETTINGS, type RealmSetting, type RealmSettingName } from '../../
 import type { SettingValue, User } from '../../model/records.ts'
 import { ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import type { UserSetting } from '../../model/user-settings.ts'
 import { watchMemberships } from '../../objects/group-view.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
@@ -40,7 +40,11 @@ export function expectChannels(realm: Realm, me: User, given: GivenRealmSettings
 }
 
 /** Within a change: what differs now, by its name. */
-export function changeRealmSettings(realm: Realm, turn: Turn, given: GivenRealmSettings): Record<string, SettingValue> {
+export function changeRealmSettings(
+  realm: Realm,
+  turn: Transaction,
+  given: GivenRealmSettings,
+): Record<string, SettingValue> {
   const changed = Object.fromEntries(
     Object.entries(given).filter(
       ([name, value]) => value !== undefined && value !== current(realm, name as RealmSettingName),
@@ -66,7 +70,7 @@ const current = (realm: Realm, name: RealmSettingName): SettingValue => {
 }
 
 /** Each by an event of its own, or together with others: the table says which. */
-function publishChanges(turn: Turn, changed: Readonly<Record<string, SettingValue>>): void {
+function publishChanges(turn: Transaction, changed: Readonly<Record<string, SettingValue>>): void {
   const together: Record<string, SettingValue> = {}
   for (const [property, value] of Object.entries(changed)) {
     const { event } = REALM_SETTINGS[property as RealmSettingName] as RealmSetting
@@ -77,20 +81,20 @@ function publishChanges(turn: Turn, changed: Readonly<Record<string, SettingValu
   if (Object.keys(together).length > 0) publishTogether(turn, together)
 }
 
-const publishTogether = (turn: Turn, data: Readonly<Record<string, unknown>>): void =>
+const publishTogether = (turn: Transaction, data: Readonly<Record<string, unknown>>): void =>
   turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property: 'default', data }) })
 
 /**
  * Within a change: what differs now, by its name. Throws `EXPECTATION_MISMATCH` where a value is not what the caller takes
  * it for, `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST`.
  */
-export function changeRealmGroups(realm: Realm, turn: Turn, given: GivenGroups): Record<string, GroupValue> {
+export function changeRealmGroups(realm: Realm, turn: Transaction, given: GivenGroups): Record<string, GroupValue> {
   const changed = updatedGroupValues(realm, REALM_GROUP_SETTINGS, realmGroupValues(realm), given)
   if (Object.keys(changed).length === 0) return {}
   const organization = organizationOf(realm.state)
   turn.put('organization', { ...organization, groupSettings: { ...organization.groupSettings, ...changed } })
   publishTogether(turn, changed)
-  if ('can_access_all_users_group' in changed) turn.afterwards(() => dropQueuesOfGuests(realm))
+  if ('can_access_all_users_group' in changed) turn.onCommit(() => dropQueuesOfGuests(realm))
   return changed
 }
 
@@ -102,7 +106,7 @@ function dropQueuesOfGuests({ state, events }: Realm): void {
 /** Within a change: of accounts to come. */
 export function changeUserDefaults(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   given: Readonly<Partial<Record<UserSetting, SettingValue>>>,
 ): void {
   const organization = organizationOf(realm.state)

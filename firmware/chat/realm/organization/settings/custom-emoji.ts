@@ -6,7 +6,7 @@ import { activeEmoji, emojiObjects } from '../../model/emoji.ts'
 import type { Realm } from '../../model/realm.ts'
 import { REALM_ID, type User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { mayInRealm } from '../../permissions/group-rights.ts'
 import { stillOf } from './stills.ts'
 
@@ -34,7 +34,7 @@ export function expectMayAddEmoji(realm: Realm, me: User, given: string): string
 
 /** The picture is on disk before anybody hears of it. */
 export function addEmoji(realm: Realm, me: User, given: string, bytes: Uint8Array): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const name = expectMayAddEmoji(realm, me, given)
     const token = Buffer.from(realm.random(16)).toString('hex')
     const still = stillOf(bytes)
@@ -54,7 +54,7 @@ export function addEmoji(realm: Realm, me: User, given: string, bytes: Uint8Arra
 
 /** It stays for the messages that show it. */
 export function deactivateEmoji(realm: Realm, me: User, name: string): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const emoji = activeEmoji(realm, name)
     if (emoji === undefined) throw notFound(`Emoji '${name}' does not exist`)
     if (emoji.authorId !== me.id && !atLeast(me.role, ROLES.administrator))
@@ -73,7 +73,7 @@ export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint
 const fileName = (token: string): string => `emoji ${token}`
 const stillName = (token: string): string => `still ${token}`
 
-function publish(realm: Realm, turn: Turn): void {
+function publish(realm: Realm, turn: Transaction): void {
   const realm_emoji = emojiObjects(realm)
   turn.publish({ type: 'realm_emoji', to: 'everyone', make: () => ({ op: 'update', realm_emoji }) })
 }

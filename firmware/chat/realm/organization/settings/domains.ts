@@ -19,7 +19,7 @@ const domainObject = ({ domain, allowSubdomains }: RealmDomain) => ({ domain, al
 
 /** Throws `BAD_REQUEST` for what is none, and for one that is there. */
 export function addDomain(realm: Realm, given: string, allowSubdomains: boolean): [id: number, domain: string] {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const domain = given.trim().toLowerCase()
     if (domain.length > CHARACTERS_MAX || !DOMAIN.test(domain)) throw badRequest(`Invalid domain: '${domain}'`)
     if (realm.state.realmDomain.has(domain))
@@ -33,7 +33,7 @@ export function addDomain(realm: Realm, given: string, allowSubdomains: boolean)
 }
 
 export function changeDomain(realm: Realm, given: string, allowSubdomains: boolean): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const after = { ...find(realm, given), allowSubdomains }
     turn.put('realmDomain', after)
     const body = { op: 'change', realm_domain: domainObject(after) }
@@ -43,7 +43,7 @@ export function changeDomain(realm: Realm, given: string, allowSubdomains: boole
 
 /** With the last one goes the limit: otherwise nobody could come any more. */
 export function removeDomain(realm: Realm, given: string): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const { domain } = find(realm, given)
     turn.remove('realmDomain', domain)
     if (realm.state.realmDomain.size === 0) changeRealmSettings(realm, turn, { emails_restricted_to_domains: false })

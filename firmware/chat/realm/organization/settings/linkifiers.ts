@@ -5,7 +5,7 @@ import { type KnownPattern, readPattern } from '../../../render/linkifiers.ts'
 import { templateVariables } from '../../../render/url-template.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Linkifier } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 
 const PATTERN_CHARACTERS_MAX = 500
 const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts
@@ -24,7 +24,7 @@ export const linkifierObjects = (realm: Realm) =>
 
 /** Its id; it comes last. Throws `BAD_REQUEST`. */
 export function addLinkifier(realm: Realm, given: GivenLinkifier): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const others = inOrder(realm)
     const linkifier = { ...checked(realm, given, null), id: turn.nextId('linkifier') }
     put(realm, turn, { ...linkifier, order: (others.at(-1)?.order ?? 0) + 1 })
@@ -33,11 +33,11 @@ export function addLinkifier(realm: Realm, given: GivenLinkifier): number {
 }
 
 export function changeLinkifier(realm: Realm, id: number, given: GivenLinkifier): void {
-  realm.change((turn) => put(realm, turn, { ...find(realm, id), ...checked(realm, given, id) }))
+  realm.transaction((turn) => put(realm, turn, { ...find(realm, id), ...checked(realm, given, id) }))
 }
 
 export function removeLinkifier(realm: Realm, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     find(realm, id)
     turn.remove('linkifier', id)
     publishLinkifiers(realm, turn)
@@ -46,7 +46,7 @@ export function removeLinkifier(realm: Realm, id: number): void {
 
 /** `ids` are all there are. */
 export function orderLinkifiers(realm: Realm, ids: readonly number[]): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = inOrder(realm)
     if (new Set(ids).size !== ids.length || ids.length !== before.length || before.some(({ id }) => !ids.includes(id)))
       throw badRequest('The ordered list must enumerate all existing linkifiers exactly once')
@@ -55,13 +55,13 @@ export function orderLinkifiers(realm: Realm, ids: readonly number[]): void {
   })
 }
 
-function put(realm: Realm, turn: Turn, linkifier: Linkifier): void {
+function put(realm: Realm, turn: Transaction, linkifier: Linkifier): void {
   turn.put('linkifier', linkifier)
   publishLinkifiers(realm, turn)
 }
 
 /** Clients that know no templates know no linkifiers. */
-function publishLinkifiers(realm: Realm, turn: Turn): void {
+function publishLinkifiers(realm: Realm, turn: Transaction): void {
   const realm_linkifiers = linkifierObjects(realm)
   turn.publish({
     type: 'realm_linkifiers',

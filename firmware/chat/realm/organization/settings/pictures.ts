@@ -3,7 +3,7 @@
 import type { Realm } from '../../model/realm.ts'
 import { type Organization, REALM_ID, type RealmPicture } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { ICON_URL_UNSET } from '../../objects/avatar-url.ts'
 
 const LOGO_URL_UNSET = '/static/logo.svg'
@@ -29,7 +29,7 @@ export function realmPicture(realm: Realm, picture: RealmPicture): Uint8Array | 
 
 /** Null: back to what clients show for all. On disk before anybody hears of it; the old one goes after that. */
 export function setRealmPicture(realm: Realm, picture: RealmPicture, bytes: Uint8Array | null): Record<string, string> {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const organization = organizationOf(realm.state)
     const before = organization.pictures?.[picture]
     const after = { version: (before?.version ?? 1) + 1, isSet: bytes !== null }
@@ -37,12 +37,12 @@ export function setRealmPicture(realm: Realm, picture: RealmPicture, bytes: Uint
     const changed = { ...organization, pictures: { ...organization.pictures, [picture]: after } }
     turn.put('organization', changed)
     publish(turn, picture, pictureFields(changed, picture))
-    if (before?.isSet) turn.afterwards(() => forget(realm, picture, before.version))
+    if (before?.isSet) turn.onCommit(() => forget(realm, picture, before.version))
     return pictureFields(changed, picture)
   })
 }
 
-function publish(turn: Turn, property: RealmPicture, data: Record<string, string>): void {
+function publish(turn: Transaction, property: RealmPicture, data: Record<string, string>): void {
   turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property, data }) })
 }
 

@@ -3,7 +3,7 @@
 import { badRequest, invalidParameter } from '../../../base/error.ts'
 import { templateVariables } from '../../../render/url-template.ts'
 import type { Realm } from '../../model/realm.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 
 const NAME_CHARACTERS_MAX = 100
 const LANGUAGE = /^[ a-zA-Z0-9_+\-./#]{1,40}$/
@@ -25,7 +25,7 @@ export const playgroundObjects = ({ state }: Realm) =>
 
 /** Its id. Throws `BAD_REQUEST` and `REQUEST_VARIABLE_INVALID`. */
 export function addPlayground(realm: Realm, given: GivenPlayground): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const playground = { ...checked(given), id: turn.nextId('playground') }
     for (const { name, language } of realm.state.playground.all())
       if (name === playground.name && language === playground.language)
@@ -37,14 +37,14 @@ export function addPlayground(realm: Realm, given: GivenPlayground): number {
 }
 
 export function removePlayground(realm: Realm, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     if (!realm.state.playground.has(id)) throw badRequest('Invalid playground')
     turn.remove('playground', id)
     publish(realm, turn)
   })
 }
 
-function publish(realm: Realm, turn: Turn): void {
+function publish(realm: Realm, turn: Transaction): void {
   const realm_playgrounds = playgroundObjects(realm)
   turn.publish({ type: 'realm_playgrounds', to: 'everyone', make: () => ({ realm_playgrounds }) })
 }

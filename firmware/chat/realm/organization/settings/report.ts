@@ -31,7 +31,7 @@ export function reportMessage(realm: Realm, me: User, id: number, type: ReportTy
   if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
     throw invalidParameter('description', `description must have at most ${DESCRIPTION_CHARACTERS_MAX} characters`)
   if (type === 'other' && description === '') throw badRequest('An explanation is required.')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const message = accessMessage(realm, me, id)
     const channel = moderationChannel(realm)
     const sender = realm.state.user.get(message.sender)!

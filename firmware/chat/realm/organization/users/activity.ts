@@ -2,7 +2,7 @@
 
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { publishBotUpdate } from '../../objects/bot-events.ts'
 import { renewLostKeys } from '../../objects/bot-keys.ts'
 import { publishMemberships } from '../../objects/group-view.ts'
@@ -14,22 +14,22 @@ import { begun, ended } from '../channels/subscribe.ts'
 import { revokeInvitationsOf } from './invitations.ts'
 
 /** Within a change: the account's bots go first. Its keys stay: they are answered that it is deactivated. */
-export function deactivate(realm: Realm, turn: Turn, user: User): void {
+export function deactivate(realm: Realm, turn: Transaction, user: User): void {
   if (!user.isActive) return
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
   setActive(realm, turn, user, false)
   renewLostKeys(realm, turn, realm.state.user.get(user.id)!)
   hidePresence(realm, turn, user)
   revokeInvitationsOf(realm, turn, user.id)
-  turn.afterwards(() => realm.events.dropQueuesOf(user.id))
+  turn.onCommit(() => realm.events.dropQueuesOf(user.id))
 }
 
 /** Within a change. Bots of the account stay as they are: each is reactivated by itself. */
-export function reactivate(realm: Realm, turn: Turn, user: User): void {
+export function reactivate(realm: Realm, turn: Transaction, user: User): void {
   if (!user.isActive) setActive(realm, turn, user, true)
 }
 
-function setActive(realm: Realm, turn: Turn, before: User, isActive: boolean): void {
+function setActive(realm: Realm, turn: Transaction, before: User, isActive: boolean): void {
   const after = { ...before, isActive }
   turn.put('user', after)
   publishPerson(realm, turn, after, { is_active: isActive })

@@ -30,7 +30,7 @@ export function removeAlertWords(realm: Realm, me: User, given: readonly string[
 }
 
 function put(realm: Realm, me: User, words: readonly string[]): readonly string[] {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     turn.put('alertWords', { userId: me.id, value: words })
     turn.publish({ type: 'alert_words', to: [me.id], make: () => ({ alert_words: words }) })
     return words

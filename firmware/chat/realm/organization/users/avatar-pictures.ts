@@ -6,7 +6,7 @@ import { realmSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { publishAvatar } from '../../objects/user-events.ts'
 
 export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib
@@ -33,14 +33,14 @@ export const pictureOf = (realm: Realm, user: User): Uint8Array | undefined =>
   user.avatarSource === 'U' ? realm.store.files.picture(pictureName(user)) : undefined
 
 /** Within a change. The picture is on disk before the account says that it has it, and the old one goes after that. */
-export function setPicture(realm: Realm, turn: Turn, user: User, bytes: Uint8Array): User {
+export function setPicture(realm: Realm, turn: Transaction, user: User, bytes: Uint8Array): User {
   const after: User = { ...user, avatarSource: 'U', avatarVersion: user.avatarVersion + 1 }
   realm.store.files.putPicture(pictureName(after), bytes)
   return put(realm, turn, user, after)
 }
 
 /** Within a change: back to what the organisation has for all. */
-export const removePicture = (realm: Realm, turn: Turn, user: User): User =>
+export const removePicture = (realm: Realm, turn: Transaction, user: User): User =>
   put(realm, turn, user, {
     ...user,
     avatarSource: realmSetting(organizationOf(realm.state), 'default_avatar_source'),
@@ -54,9 +54,9 @@ function forget(realm: Realm, before: User): void {
   } catch {}
 }
 
-function put(realm: Realm, turn: Turn, before: User, after: User): User {
+function put(realm: Realm, turn: Transaction, before: User, after: User): User {
   turn.put('user', after)
   publishAvatar(realm, turn, after)
-  if (before.avatarSource === 'U') turn.afterwards(() => forget(realm, before))
+  if (before.avatarSource === 'U') turn.onCommit(() => forget(realm, before))
   return after
 }

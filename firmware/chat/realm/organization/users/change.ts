@@ -7,12 +7,12 @@ import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
 import { atLeast, ROLES, type Role } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { renewLostKeys } from '../../objects/bot-keys.ts'
 import { publishFoldersTo } from '../../objects/channel-folders.ts'
 import { publishMemberships } from '../../objects/group-view.ts'
 import { publishRoleSight } from '../../objects/role-events.ts'
-import { watchSight } from '../../objects/sight-events.ts'
+import { trackVisibility } from '../../objects/sight-events.ts'
 import { publishAddresses, publishNewUser, publishPerson } from '../../objects/user-events.ts'
 import { checkedName, createUser, freeAddress, type NewUser } from '../../objects/users.ts'
 import { apiAddress } from '../../permissions/user-addresses.ts'
@@ -21,7 +21,7 @@ import { expectAllowedAddress } from '../settings/domains.ts'
 import { welcome } from './welcome.ts'
 
 /** Within a change: an account that everybody hears of. */
-export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
+export function addUser(realm: Realm, turn: Transaction, given: NewUser): User {
   const user = createUser(realm, turn, given)
   publishNewUser(realm, turn, user)
   publishMemberships(realm, turn, undefined, user)
@@ -40,7 +40,7 @@ interface Beginning {
  */
 export function addPerson(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   given: NewUser,
   {
     channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived),
@@ -59,7 +59,7 @@ export function addPerson(
 }
 
 /** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no name, `BAD_REQUEST` for one that is taken. */
-export function changeName(realm: Realm, turn: Turn, user: User, given: string): User {
+export function changeName(realm: Realm, turn: Transaction, user: User, given: string): User {
   const name = checkedName(given)
   if (name === user.fullName) return user
   expectFreeName(realm, name, user)
@@ -80,7 +80,7 @@ export function expectFreeName(realm: Realm, name: string, user: User | null): v
 }
 
 /** Within a change: only owners make and unmake owners, and one stays. A bot may have at most the role of its owner. */
-export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role: Role): User {
+export function changeRole(realm: Realm, turn: Transaction, me: User, user: User, role: Role): User {
   if (role === user.role) return user
   if ((role === ROLES.owner || user.role === ROLES.owner) && me.role !== ROLES.owner)
     throw forbidden('Must be an organization owner')
@@ -93,13 +93,13 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
 }
 
 /** Within a change: a bot gets the role of `owner` if its own is higher. */
-export const limitRole = (realm: Realm, turn: Turn, bot: User, owner: User): User =>
+export const limitRole = (realm: Realm, turn: Transaction, bot: User, owner: User): User =>
   atLeast(owner.role, bot.role) ? bot : putRole(realm, turn, bot, owner.role)
 
 /** Bots of a demoted account are demoted with it. */
-function putRole(realm: Realm, turn: Turn, user: User, role: Role): User {
+function putRole(realm: Realm, turn: Transaction, user: User, role: Role): User {
   const after = { ...user, role }
-  const publishSight = watchSight(realm, [user.id])
+  const publishSight = trackVisibility(realm, [user.id])
   turn.put('user', after)
   publishPerson(realm, turn, after, { role })
   publishMemberships(realm, turn, user, after)
@@ -121,7 +121,7 @@ interface GivenAddress {
 }
 
 /** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no address, `BAD_REQUEST` for one that is taken. */
-export function changeAddress(realm: Realm, turn: Turn, user: User, given: GivenAddress): User {
+export function changeAddress(realm: Realm, turn: Transaction, user: User, given: GivenAddress): User {
   const { email, parameter, isAddressTrusted } = given
   const deliveryEmail = freeAddress(realm, email, user.id, parameter)
   if (deliveryEmail !== user.deliveryEmail) expectAllowedAddress(realm, deliveryEmail)
@@ -130,7 +130,7 @@ export function changeAddress(realm: Realm, turn: Turn, user: User, given: Given
 }
 
 /** Within a change: the address for the API follows from the real one and from who may see that. */
-export function putAddresses(realm: Realm, turn: Turn, before: User, changed: User): User {
+export function putAddresses(realm: Realm, turn: Transaction, before: User, changed: User): User {
   const after = { ...changed, email: apiAddress(organizationOf(realm.state), changed) }
   turn.put('user', after)
   publishAddresses(realm, turn, before, after)

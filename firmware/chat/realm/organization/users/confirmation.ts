@@ -4,7 +4,7 @@ import { noticePerson } from '../../messages/notices.ts'
 import { holdScheduled } from '../../messages/scheduled.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { renewKey } from '../../objects/bot-keys.ts'
 import { isBot } from '../../objects/bot-view.ts'
 import { revokeKeys } from '../../objects/keys.ts'
@@ -17,7 +17,7 @@ const NOTICE =
  * Within a change. The account may be of somebody else who chose this address: every other way into it ends the first time.
  * Nothing that is read is deleted, since most accounts are of the person who signs in.
  */
-export function confirmAddress(realm: Realm, turn: Turn, user: User): User {
+export function confirmAddress(realm: Realm, turn: Transaction, user: User): User {
   if (user.isAddressTrusted) return user
   const after = { ...user, isAddressTrusted: true }
   turn.put('user', after)
@@ -27,6 +27,6 @@ export function confirmAddress(realm: Realm, turn: Turn, user: User): User {
   revokeInvitationsOf(realm, turn, user.id)
   holdScheduled(realm, turn, user)
   noticePerson(realm, turn, after, NOTICE)
-  turn.afterwards(() => realm.events.dropQueuesOf(user.id))
+  turn.onCommit(() => realm.events.dropQueuesOf(user.id))
   return after
 }

@@ -32,7 +32,7 @@ export const draftsAtRegister = (realm: Realm, me: User) =>
 /** All of them or none; their ids, in the order in which they were given. Throws `BAD_REQUEST`. */
 export function addDrafts(realm: Realm, me: User, given: readonly DraftGiven[]): number[] {
   expectSynchronized(me)
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const drafts = given.map((one) => ({ id: turn.nextId('draft'), ...checked(realm, me, one) }))
     for (const draft of drafts) turn.put('draft', draft)
     if (drafts.length > 0) publishOwn(turn, me, 'drafts', 'add', { drafts: drafts.map(form) })
@@ -43,7 +43,7 @@ export function addDrafts(realm: Realm, me: User, given: readonly DraftGiven[]):
 /** Throws 404, and `BAD_REQUEST`. */
 export function replaceDraft(realm: Realm, me: User, id: number, given: DraftGiven): void {
   expectSynchronized(me)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     findDraft(realm, me, id)
     const draft = { id, ...checked(realm, me, given) }
     turn.put('draft', draft)
@@ -53,7 +53,7 @@ export function replaceDraft(realm: Realm, me: User, id: number, given: DraftGiv
 
 export function removeDraft(realm: Realm, me: User, id: number): void {
   expectSynchronized(me)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     findDraft(realm, me, id)
     turn.remove('draft', id)
     publishOwn(turn, me, 'drafts', 'remove', { draft_id: id })

@@ -6,12 +6,12 @@
 import { setImmediate } from 'node:timers/promises'
 import type { PlacedRow } from '../../../store/messages.ts'
 import { removeMessages } from '../../messages/delete.ts'
-import { inTurns } from '../../messages/in-turns.ts'
+import { inBatches } from '../../messages/in-turns.ts'
 import { userSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Erasure, User } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { revokeKeys } from '../../objects/keys.ts'
 import { clearStatus } from '../../objects/statuses.ts'
 import { publishPerson } from '../../objects/user-events.ts'
@@ -23,7 +23,7 @@ import { clearProfile } from './profile-values.ts'
 type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
 
 /** Within the change that deactivates the account and its bots, so that they write nothing more: what `erase` does after it. */
-export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased): void {
+export function planErasure(realm: Realm, turn: Transaction, user: User, erased: Erased): void {
   if (!Object.values(erased).includes(true)) return
   for (const { id } of [...realm.state.botsOf.get(user.id).values(), user]) {
     const planned = realm.state.erasure.get(id)
@@ -42,7 +42,7 @@ export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased
 export async function erase(realm: Realm): Promise<void> {
   for (const { userId } of [...realm.state.erasure.all()]) {
     await setImmediate() // what has deactivated him was a turn's work already
-    while (!(await inTurns(realm, (turn, count) => erasePart(realm, turn, userId, count)))) {
+    while (!(await inBatches(realm, (turn, count) => erasePart(realm, turn, userId, count)))) {
       // It is to go, however long that takes.
     }
     realm.store.clearLog()
@@ -53,7 +53,7 @@ export async function erase(realm: Realm): Promise<void> {
 const WINDOW = 500
 
 /** True when all is done. */
-function erasePart(realm: Realm, turn: Turn, userId: number, count: number): boolean {
+function erasePart(realm: Realm, turn: Transaction, userId: number, count: number): boolean {
   const erasure = realm.state.erasure.get(userId)
   if (erasure === undefined) return true
   const rows = realm.store.messages.oldestBy(userId, erasure.after, WINDOW)
@@ -78,7 +78,7 @@ function isMeant({ state }: Realm, { recipient }: PlacedRow, erasure: Erasure): 
 }
 
 /** Nothing of it tells any more whose it was, and nobody signs in to it. */
-function clearAccount(realm: Realm, turn: Turn, before: User): void {
+function clearAccount(realm: Realm, turn: Transaction, before: User): void {
   revokeKeys(realm, turn, before)
   turn.remove('password', before.id)
   clearStatus(realm, turn, before)

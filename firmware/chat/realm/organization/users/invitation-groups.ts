@@ -3,7 +3,7 @@
 import { forbidden } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Group, User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { publishGroup, watchGroup } from '../../objects/group-events.ts'
 import { expectActive, findOwnGroup } from '../../permissions/group-find.ts'
 import { mayInGroup, mayManageGroup } from '../../permissions/group-rights.ts'
@@ -19,7 +19,7 @@ const mayAddTo = (realm: Realm, me: User, group: Group): boolean =>
   mayManageGroup(realm, group, me) || mayInGroup(realm, group, 'can_add_members_group', me)
 
 /** Within a change: those that are still there, and to which the inviter may still add others. */
-export function enterGroups(realm: Realm, turn: Turn, user: User, inviter: User, ids: readonly number[]): void {
+export function enterGroups(realm: Realm, turn: Transaction, user: User, inviter: User, ids: readonly number[]): void {
   for (const id of ids) {
     const group = realm.state.group.get(id)
     if (group === undefined || group.isDeactivated || !mayAddTo(realm, inviter, group)) continue

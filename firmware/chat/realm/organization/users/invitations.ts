@@ -12,7 +12,7 @@ import type { Invitation, User } from '../../model/records.ts'
 import { atLeast, ROLES, type Role } from '../../model/roles.ts'
 import { openText, sealText } from '../../model/secrets.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { address, addressKey } from '../../model/user-names.ts'
 import { randomKey } from '../../objects/keys.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
@@ -27,7 +27,7 @@ const LINKS_OF_MESSAGE_MAX = 25 // an address and a link each: a message has at 
 const WELCOME_CHARACTERS_MAX = 8000
 
 /** What whoever accepts it will be. */
-export interface Terms {
+interface InvitationTerms {
   /** Null: it never ends. */
   minutes: number | null
   role: Role
@@ -43,10 +43,10 @@ export function invite(
   realm: Realm,
   me: User,
   addresses: string,
-  { notifyInviter, ...terms }: Terms & { notifyInviter: boolean },
+  { notifyInviter, ...terms }: InvitationTerms & { notifyInviter: boolean },
   urlOfKey: (key: string) => string,
 ): void {
-  const skipped = realm.change((turn) => {
+  const skipped = realm.transaction((turn) => {
     if (!mayInvite(realm, me, false)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
     const emails = readAddresses(realm, addresses)
@@ -67,8 +67,8 @@ export function invite(
 }
 
 /** The link. */
-export function makeLink(realm: Realm, me: User, terms: Terms, urlOfKey: (key: string) => string): string {
-  return realm.change((turn) => {
+export function makeLink(realm: Realm, me: User, terms: InvitationTerms, urlOfKey: (key: string) => string): string {
+  return realm.transaction((turn) => {
     if (!mayInvite(realm, me, true)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
     expectRoom(realm, turn, 1)
@@ -99,7 +99,7 @@ const form = (realm: Realm, me: User, one: Invitation, urlOfKey: (key: string) =
 })
 
 export function revokeInvitation(realm: Realm, me: User, id: number, isMultiuse: boolean): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const one = findManaged(realm, me, id, isMultiuse)
     turn.remove('invitation', one.id)
     publishChanged(realm, turn, one.inviterId)
@@ -107,7 +107,7 @@ export function revokeInvitation(realm: Realm, me: User, id: number, isMultiuse:
 }
 
 /** Within a change: of an account that is deactivated. */
-export function revokeInvitationsOf(realm: Realm, turn: Turn, userId: number): void {
+export function revokeInvitationsOf(realm: Realm, turn: Transaction, userId: number): void {
   const own = [...realm.state.invitation.all()].filter(({ inviterId }) => inviterId === userId)
   for (const { id } of own) turn.remove('invitation', id)
   if (own.length > 0) publishChanged(realm, turn, userId)
@@ -115,7 +115,7 @@ export function revokeInvitationsOf(realm: Realm, turn: Turn, userId: number): v
 
 /** Says its link again, to the caller; it is open as long again as it was at first. */
 export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (key: string) => string): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const one = findManaged(realm, me, id, false)
     expectMayGive(me, one.role)
     const time = nowOf(realm)
@@ -151,7 +151,7 @@ export const welcomeTextOf = (inviter: User, { welcomeText }: Invitation): strin
 const mayWelcome = ({ role }: User): boolean => atLeast(role, ROLES.administrator)
 
 /** Contract V13. Within a change. */
-export function publishChanged(realm: Realm, turn: Turn, inviterId: number): void {
+export function publishChanged(realm: Realm, turn: Transaction, inviterId: number): void {
   const to = [...realm.state.user.all()].filter(
     ({ id, role, isActive, bot }) =>
       isActive && bot === null && (id === inviterId || atLeast(role, ROLES.administrator)),
@@ -167,9 +167,9 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 
 function add(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
-  given: Terms & Pick<Invitation, 'email' | 'notifyInviter'>,
+  given: InvitationTerms & Pick<Invitation, 'email' | 'notifyInviter'>,
 ): { key: string } {
   const key = randomKey(realm.random)
   const time = nowOf(realm)
@@ -186,12 +186,12 @@ function add(
 }
 
 /** Those that are over make room. */
-function expectRoom(realm: Realm, turn: Turn, wanted: number): void {
+function expectRoom(realm: Realm, turn: Transaction, wanted: number): void {
   for (const one of [...realm.state.invitation.all()]) if (!isOpen(realm, one)) turn.remove('invitation', one.id)
   if (realm.state.invitation.size + wanted > OPEN_MAX) throw tooMany()
 }
 
-function checkedTerms(realm: Realm, me: User, terms: Terms): Terms {
+function checkedTerms(realm: Realm, me: User, terms: InvitationTerms): InvitationTerms {
   if (terms.minutes !== null && terms.minutes <= 0)
     throw invalidParameter('invite_expires_in_minutes', 'invite_expires_in_minutes must be greater than 0')
   expectMayGive(me, terms.role)
@@ -274,7 +274,7 @@ function findManaged(realm: Realm, me: User, id: number, isMultiuse: boolean): I
 
 const noSuch = () => badRequest('No such invitation')
 
-function sayLinks(realm: Realm, turn: Turn, me: User, lines: readonly string[]): void {
+function sayLinks(realm: Realm, turn: Transaction, me: User, lines: readonly string[]): void {
   for (let from = 0; from < lines.length; from += LINKS_OF_MESSAGE_MAX) {
     const some = lines.slice(from, from + LINKS_OF_MESSAGE_MAX).join('\n')
     noticePerson(realm, turn, me, `No mail is sent from here. Please pass on the links of your invitations:\n\n${some}`)

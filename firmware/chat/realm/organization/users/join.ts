@@ -37,7 +37,7 @@ export async function join(
 ): Promise<{ user: User; apiKey: string }> {
   expectInvitation(realm, key)
   const digest = await passwords.digest(0, password)
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const invitation = expectInvitation(realm, key) // it may have been accepted or revoked meanwhile
     const own = invitation.email ?? email
     if (own === undefined) throw badRequest("Missing 'email' argument")

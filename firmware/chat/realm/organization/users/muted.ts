@@ -3,12 +3,12 @@
 import { badRequest } from '../../../base/error.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 
 const mutedBy = (realm: Realm, user: User) => realm.state.mutedUsers.get(user.id)?.value ?? []
 
 /** Throws `BAD_REQUEST` for oneself, and for whoever is muted already. */
-export function mute(realm: Realm, turn: Turn, me: User, user: User): void {
+export function mute(realm: Realm, turn: Transaction, me: User, user: User): void {
   if (user.id === me.id) throw badRequest('Cannot mute self')
   const muted = mutedBy(realm, me)
   if (muted.some(({ id }) => id === user.id)) throw badRequest('User already muted')
@@ -16,14 +16,14 @@ export function mute(realm: Realm, turn: Turn, me: User, user: User): void {
 }
 
 /** Throws `BAD_REQUEST` for whoever is not muted. */
-export function unmute(realm: Realm, turn: Turn, me: User, user: User): void {
+export function unmute(realm: Realm, turn: Transaction, me: User, user: User): void {
   const muted = mutedBy(realm, me)
   const left = muted.filter(({ id }) => id !== user.id)
   if (left.length === muted.length) throw badRequest('User is not muted')
   put(turn, me, left)
 }
 
-function put(turn: Turn, me: User, muted: ReturnType<typeof mutedBy>): void {
+function put(turn: Transaction, me: User, muted: ReturnType<typeof mutedBy>): void {
   turn.put('mutedUsers', { userId: me.id, value: muted })
   turn.publish({ type: 'muted_users', to: [me.id], make: () => ({ muted_users: muted }) })
 }

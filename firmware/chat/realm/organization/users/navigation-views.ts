@@ -29,7 +29,7 @@ export function addNavigationView(
   me: User,
   given: { fragment: string; isPinned: boolean; name: string | undefined },
 ): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const fragment = checkedText('fragment', given.fragment)
     const name = checkedName(fragment, given.name)
     if (name === null && !BUILT_IN.has(fragment)) throw badRequest('Custom views must have a valid name.')
@@ -49,7 +49,7 @@ export function changeNavigationView(
   fragment: string,
   given: { isPinned: boolean | undefined; name: string | undefined },
 ): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = find(realm, me, fragment)
     const name = given.name === undefined ? before.name : checkedName(fragment, given.name)
     if (name !== before.name) expectNewName(realm, me, name)
@@ -65,7 +65,7 @@ export function changeNavigationView(
 }
 
 export function removeNavigationView(realm: Realm, me: User, fragment: string): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const view = find(realm, me, fragment)
     turn.remove('navigationView', `${me.id}:${view.fragment}`)
     publishOwn(turn, me, 'navigation_view', 'remove', { fragment })

@@ -26,7 +26,7 @@ export function markSeen(realm: Realm, me: User, step: string): void {
   if (!STEPS.includes(step)) throw badRequest(`Unknown onboarding_step: ${step}`)
   const done = realm.state.onboardingSteps.get(me.id)?.value ?? []
   if (done.includes(step)) return
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.put('onboardingSteps', { userId: me.id, value: [...done, step] })
     turn.publish({
       type: 'onboarding_steps',

@@ -1,8 +1,8 @@
 /** Passwords of accounts: scrypt, one derivation after the other, in fair turns. Contract section 1.2, design 10. */
 
 import { createHash } from 'node:crypto'
-import { createAttemptLimiter } from '../../../../base/attempts.ts'
-import { createFairQueue, INSIDE, type Place } from '../../../../base/fair-queue.ts'
+import { createLoginLimiter } from '../../../../base/attempts.ts'
+import { createFairQueue, INSIDE, type QueuePriority } from '../../../../base/fair-queue.ts'
 import { wipe } from '../../../../base/secret.ts'
 import type { Random } from '../../../../crypto/random.ts'
 import { equalBytes } from '../../../../crypto/seal.ts'
@@ -57,10 +57,15 @@ export function createPasswords({
   nowMs = () => performance.now(),
 }: PasswordsOptions): Passwords {
   const queue = createFairQueue(WAITING_MAX)
-  const limiter = createAttemptLimiter(nowMs)
+  const limiter = createLoginLimiter(nowMs)
   const standIn = random(SALT_BYTES)
 
-  async function derived(password: string, salt: Uint8Array, cost: ScryptCost, place: Place): Promise<Uint8Array> {
+  async function derived(
+    password: string,
+    salt: Uint8Array,
+    cost: ScryptCost,
+    place: QueuePriority,
+  ): Promise<Uint8Array> {
     const bytes = Buffer.from(password)
     try {
       return await queue.run(place, () => derive(bytes, salt, cost))

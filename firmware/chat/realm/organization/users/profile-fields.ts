@@ -5,7 +5,7 @@ import { nameString } from '../../../base/characters.ts'
 import { badRequest, invalidParameter } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { ProfileField } from '../../model/records.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { DEFAULT_ACCOUNTS, expectAccountPattern } from './external-accounts.ts'
 import { choicesOf, FIELD_TYPES, type FieldType, findField } from './profile-types.ts'
 import { dropValues, forgetValues } from './profile-values.ts'
@@ -48,7 +48,7 @@ const fieldObject = ({ id, type, order, name, hint, fieldData, inSummary, isRequ
 
 /** Its id. Throws `BAD_REQUEST`. */
 export function addField(realm: Realm, type: FieldType, given: GivenField): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const orders = fieldsOf(realm).map(({ order }) => order)
     const field: ProfileField = {
       id: turn.nextId('profileField'),
@@ -67,7 +67,7 @@ export function addField(realm: Realm, type: FieldType, given: GivenField): numb
 
 /** What is undefined stays. */
 export function changeField(realm: Realm, id: number, given: GivenField): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = findField(realm, id)
     const after: ProfileField = {
       ...before,
@@ -87,7 +87,7 @@ export function changeField(realm: Realm, id: number, given: GivenField): void {
 
 /** The values go with it. */
 export function removeField(realm: Realm, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     findField(realm, id)
     forgetValues(realm, turn, id)
     turn.remove('profileField', id)
@@ -97,7 +97,7 @@ export function removeField(realm: Realm, id: number): void {
 
 /** `ids` are all there are. */
 export function orderFields(realm: Realm, ids: readonly number[]): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const fields = fieldsOf(realm)
     if (new Set(ids).size !== ids.length || fields.some(({ id }) => !ids.includes(id)) || ids.length !== fields.length)
       throw badRequest('Invalid order mapping.')
@@ -106,7 +106,7 @@ export function orderFields(realm: Realm, ids: readonly number[]): void {
   })
 }
 
-function put(realm: Realm, turn: Turn, field: ProfileField): void {
+function put(realm: Realm, turn: Transaction, field: ProfileField): void {
   for (const { id, name } of realm.state.profileField.all())
     if (id !== field.id && name === field.name) throw badRequest('A field with that label already exists.')
   if (field.inSummary) {
@@ -120,7 +120,7 @@ function put(realm: Realm, turn: Turn, field: ProfileField): void {
   publishFields(realm, turn)
 }
 
-function publishFields(realm: Realm, turn: Turn): void {
+function publishFields(realm: Realm, turn: Transaction): void {
   const fields = fieldObjects(realm)
   turn.publish({ type: 'custom_profile_fields', to: 'everyone', make: () => ({ fields }) })
 }

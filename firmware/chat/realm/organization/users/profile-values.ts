@@ -6,7 +6,7 @@ import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { ProfileField, ProfileValue, User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { renderDescription } from '../../objects/rendering.ts'
 import { publishPerson } from '../../objects/user-events.ts'
 import { profileValue } from '../../objects/user-view.ts'
@@ -28,7 +28,7 @@ type Given = z.output<typeof givenValues>[number]['value']
 /** Within a change: all or none. Nothing (null, an empty text or list) removes a value. Throws `BAD_REQUEST`. */
 export function changeProfile(
   realm: Realm,
-  turn: Turn,
+  turn: Transaction,
   me: User,
   user: User,
   given: z.output<typeof givenValues>,
@@ -44,7 +44,7 @@ export function changeProfile(
 }
 
 /** Within a change: of one's own. */
-export function removeValues(realm: Realm, turn: Turn, me: User, ids: readonly number[]): void {
+export function removeValues(realm: Realm, turn: Transaction, me: User, ids: readonly number[]): void {
   changeProfile(
     realm,
     turn,
@@ -55,13 +55,18 @@ export function removeValues(realm: Realm, turn: Turn, me: User, ids: readonly n
 }
 
 /** Within a change: of everybody, where it no longer means anything. */
-export function dropValues(realm: Realm, turn: Turn, fieldId: number, isGone: (value: ProfileValue) => boolean): void {
+export function dropValues(
+  realm: Realm,
+  turn: Transaction,
+  fieldId: number,
+  isGone: (value: ProfileValue) => boolean,
+): void {
   for (const user of holdersOf(realm, fieldId))
     if (isGone(user.profileData[fieldId]!)) putValue(realm, turn, user, fieldId, null)
 }
 
 /** Within a change: with the field. Clients forget the values when they hear that it is gone. */
-export function forgetValues(realm: Realm, turn: Turn, fieldId: number): void {
+export function forgetValues(realm: Realm, turn: Transaction, fieldId: number): void {
   for (const user of holdersOf(realm, fieldId)) {
     const { [fieldId]: _, ...profileData } = user.profileData
     turn.put('user', { ...user, profileData })
@@ -72,13 +77,13 @@ const holdersOf = ({ state }: Realm, fieldId: number): User[] =>
   [...state.user.all()].filter(({ profileData }) => profileData[fieldId] !== undefined)
 
 /** Within a change. */
-export function clearProfile(realm: Realm, turn: Turn, user: User): User {
+export function clearProfile(realm: Realm, turn: Transaction, user: User): User {
   let after = user
   for (const id of Object.keys(user.profileData)) after = putValue(realm, turn, after, Number(id), null)
   return after
 }
 
-function putValue(realm: Realm, turn: Turn, user: User, fieldId: number, value: ProfileValue | null): User {
+function putValue(realm: Realm, turn: Transaction, user: User, fieldId: number, value: ProfileValue | null): User {
   const { [fieldId]: before, ...others } = user.profileData
   if (before?.value === value?.value) return user
   const after = { ...user, profileData: value === null ? others : { ...others, [fieldId]: value } }

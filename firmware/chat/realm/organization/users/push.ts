@@ -16,7 +16,7 @@ export function registerDevice(realm: Realm, me: User, given: Omit<PushDevice, '
   ] as const)
     if (value === '' || value.length > FIELD_CHARACTERS_MAX || !isBase64(value))
       throw invalidParameter(name, `${name} is not base64`)
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.put('pushDevice', { ...given, userId: me.id })
     turn.publish({
       type: 'push_device',
@@ -39,14 +39,14 @@ export function addToken(realm: Realm, me: User, given: Omit<PushToken, 'userId'
   if (token === '' || token.length > TOKEN_CHARACTERS_MAX) throw badRequest('Empty or invalid length token')
   if (kind === 'apns' && !/^([0-9a-fA-F]{2})+$/.test(token)) throw badRequest('Invalid APNS token')
   if (appId !== null && !/^[A-Za-z0-9.-]{1,200}$/.test(appId)) throw badRequest('Invalid app ID')
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     turn.put('pushToken', { ...given, userId: me.id })
   })
 }
 
 /** Throws `INVALID_PUSH_DEVICE_TOKEN` for one that the account has not. */
 export function removeToken(realm: Realm, me: User, kind: PushToken['kind'], token: string): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     if (!realm.state.pushTokensOf.get(me.id).has(`${kind}:${token}`)) throw noSuchToken()
     turn.remove('pushToken', `${me.id}:${kind}:${token}`)
   })

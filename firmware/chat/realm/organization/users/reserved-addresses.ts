@@ -14,7 +14,7 @@ export function releaseReservedAddresses(realm: Realm): void {
     (user) => isReserved(organization, user.email) && user.email !== apiAddress(organization, user),
   )
   if (wrong.length === 0) return
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     for (const user of wrong) {
       putAddresses(realm, turn, user, user)
       const rightful = users.get(Number(/\d+/.exec(user.email)))

@@ -13,7 +13,7 @@ export const savedSnippetsOf = (realm: Realm, me: User) =>
 
 /** Its id. Throws `BAD_REQUEST` when there are too many. */
 export function addSavedSnippet(realm: Realm, me: User, title: string, content: string): number {
-  return realm.change((turn) => {
+  return realm.transaction((turn) => {
     const snippet = {
       id: turn.nextId('savedSnippet'),
       userId: me.id,
@@ -34,7 +34,7 @@ export function changeSavedSnippet(
   id: number,
   { title, content }: { title: string | undefined; content: string | undefined },
 ): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     const before = find(realm, me, id)
     const after = {
       ...before,
@@ -48,7 +48,7 @@ export function changeSavedSnippet(
 }
 
 export function removeSavedSnippet(realm: Realm, me: User, id: number): void {
-  realm.change((turn) => {
+  realm.transaction((turn) => {
     find(realm, me, id)
     turn.remove('savedSnippet', id)
     publishOwn(turn, me, 'saved_snippets', 'remove', { saved_snippet_id: id })

@@ -7,7 +7,7 @@ import { userSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { SettingValue, User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import type { UserSetting } from '../../model/user-settings.ts'
 import { publishInherited } from '../../objects/inherited-settings.ts'
 import { showPresenceSetting } from '../../objects/presences.ts'
@@ -19,7 +19,7 @@ import { putAddresses } from './change.ts'
 export type GivenSettings = Readonly<Partial<Record<UserSetting, SettingValue>>>
 
 /** Within a change: what a user chooses for himself. */
-export function changeSettings(realm: Realm, turn: Turn, me: User, given: GivenSettings): User {
+export function changeSettings(realm: Realm, turn: Transaction, me: User, given: GivenSettings): User {
   const changed = differing(me, given)
   if (changed.length === 0) return me
   const edited = realm.state.editedSettings.get(me.id)?.value ?? []
@@ -29,10 +29,10 @@ export function changeSettings(realm: Realm, turn: Turn, me: User, given: GivenS
 }
 
 /** The one setting that old clients change as a status. */
-export const changePresenceEnabled = (realm: Realm, turn: Turn, me: User, isEnabled: boolean): User =>
+export const changePresenceEnabled = (realm: Realm, turn: Transaction, me: User, isEnabled: boolean): User =>
   changeSettings(realm, turn, me, { presence_enabled: isEnabled })
 
-export interface Target {
+interface SettingsTarget {
   userIds: readonly number[]
   groupIds: readonly number[]
   /** Leaves each setting alone that a user has ever changed himself. */
@@ -40,7 +40,13 @@ export interface Target {
 }
 
 /** Within a change: for people, those who are deactivated included; bots are left out. Throws `BAD_REQUEST`. */
-export function changeSettingsOf(realm: Realm, turn: Turn, me: User, target: Target, given: GivenSettings): void {
+export function changeSettingsOf(
+  realm: Realm,
+  turn: Transaction,
+  me: User,
+  target: SettingsTarget,
+  given: GivenSettings,
+): void {
   for (const user of targetUsers(realm, me, target)) {
     const edited = target.skipIfEdited ? (realm.state.editedSettings.get(user.id)?.value ?? []) : []
     const changed = differing(user, given).filter(([name]) => !edited.includes(name))
@@ -48,7 +54,7 @@ export function changeSettingsOf(realm: Realm, turn: Turn, me: User, target: Tar
   }
 }
 
-function targetUsers(realm: Realm, me: User, { userIds, groupIds }: Target): User[] {
+function targetUsers(realm: Realm, me: User, { userIds, groupIds }: SettingsTarget): User[] {
   const named = new Set(userIds.map((id) => findOwnUser(realm, me, id).id))
   for (const id of groupIds) {
     const group = realm.state.group.get(id)
@@ -66,7 +72,7 @@ const differing = (user: User, given: GivenSettings): Changed =>
   (Object.entries(given) as Changed).filter(([name, value]) => value !== undefined && userSetting(user, name) !== value)
 
 /** Puts the account, tells its clients of each setting, and does what follows from some. */
-function putSettings(realm: Realm, turn: Turn, before: User, changed: Changed): User {
+function putSettings(realm: Realm, turn: Transaction, before: User, changed: Changed): User {
   const settings = { ...before.settings, ...Object.fromEntries(changed) }
   const after = putAddresses(realm, turn, before, { ...before, settings })
   for (const [property, value] of changed) {
@@ -86,7 +92,7 @@ function putSettings(realm: Realm, turn: Turn, before: User, changed: Changed): 
   return after
 }
 
-function follow(realm: Realm, turn: Turn, user: User, property: UserSetting): void {
+function follow(realm: Realm, turn: Transaction, user: User, property: UserSetting): void {
   if (property === 'timezone')
     publishPerson(realm, turn, user, { email: user.email, timezone: userSetting(user, 'timezone') })
   if (property === 'allow_private_data_export') publishConsent(realm, turn, user)
@@ -98,7 +104,7 @@ function follow(realm: Realm, turn: Turn, user: User, property: UserSetting): vo
 }
 
 /** Contract V30. */
-function publishConsent(realm: Realm, turn: Turn, user: User): void {
+function publishConsent(realm: Realm, turn: Transaction, user: User): void {
   const to = [...realm.state.user.all()].filter(({ isActive, role }) => isActive && atLeast(role, ROLES.administrator))
   const body = { user_id: user.id, consented: userSetting(user, 'allow_private_data_export') }
   turn.publish({ type: 'realm_export_consent', to: to.map(({ id }) => id), make: () => body })

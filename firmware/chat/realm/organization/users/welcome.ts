@@ -6,13 +6,13 @@ import { realmSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Turn } from '../../model/turn.ts'
+import type { Transaction } from '../../model/turn.ts'
 import { silently } from '../channels/notices.ts'
 
 const SIGNUPS_TOPIC = 'signups'
 
 /** Within a change. `text` is of the Welcome Bot; '' is none. */
-export function welcome(realm: Realm, turn: Turn, user: User, text: string): void {
+export function welcome(realm: Realm, turn: Transaction, user: User, text: string): void {
   if (text !== '') noticePerson(realm, turn, user, text, welcomeBot(realm))
   const id = realmSetting(organizationOf(realm.state), 'signup_announcements_stream_id')
   const channel = realm.state.channel.get(id)
