@@ -23,7 +23,7 @@ interface EtcdOptions {
   onLines: (lines: string[]) => void
   /** Called with each process. */
   onLaunch?: (process: ChildProcess) => void
-  patience?: RestartTimeouts
+  timeouts?: RestartTimeouts
 }
 
 export interface EtcdKeeper {
@@ -68,7 +68,7 @@ interface Run {
 }
 
 export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
-  const { runner, lock, send, onLines, onLaunch = () => {}, patience = PATIENCE } = options
+  const { runner, lock, send, onLines, onLaunch = () => {}, timeouts = PATIENCE } = options
   const { directory } = runner
   let run: Run | null = null
   /** Since it was started for this run. */
@@ -115,7 +115,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
       isRemoved ||= lines.some((line) => line.includes(TOLD_WHEN_REMOVED))
       tell(readable(lines))
     },
-    patience,
+    timeouts,
   })
 
   const forgetRun = () => {
@@ -189,7 +189,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     return { problem: found.problem, ...(found.isConflict && { conflict: true }), hasData, state }
   }
 
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+  const runQueued = <T>(work: () => Promise<T>): Promise<T> => {
     const done = last.then(work)
     last = done
     return done
@@ -198,7 +198,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
   return {
     take(step) {
       const asked = firmwares
-      void inTurn(async () => {
+      void runQueued(async () => {
         const answer = await answerTo(step)
         if (asked === firmwares) send({ type: 'etcdResult', ...answer })
       })
@@ -206,7 +206,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     forget() {
       firmwares++
     },
-    stop: () => inTurn(stop),
+    stop: () => runQueued(stop),
   }
 }
 

@@ -65,7 +65,7 @@ export function etcdParameters(
     ...[`--snapshot-count=${SNAPSHOT_ENTRIES}`, ...catchup(version)],
     ...[`--max-wals=${WALS_MAX}`, `--quota-backend-bytes=${quotaBytes}`],
     '--pre-vote=true', // one that comes back does not unseat a leader: by default only since 3.5
-    ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn', ...patience(version)],
+    ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn', ...timeouts(version)],
   ]
 }
 
@@ -86,7 +86,7 @@ function catchup(version: EtcdVersion): string[] {
 }
 
 /** By itself it warns of each request that takes a tenth of a second, which on a small device is each beside many signatures. */
-const patience = (version: EtcdVersion): string[] =>
+const timeouts = (version: EtcdVersion): string[] =>
   isKnown(version, 6) ? [`--warning-apply-duration=${SLOW}`, `--warning-unary-request-duration=${SLOW}`] : []
 
 /** At the address that the firmware listens at, with the port that the others use. */

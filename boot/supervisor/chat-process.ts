@@ -15,7 +15,7 @@ interface SupervisedChatOptions {
   /** It has crashed several times in a row. It is started again all the same, after a longer and longer wait. */
   onDown: (problem: string) => void
   onLines: (lines: string[]) => void
-  patience?: ProcessTimeouts
+  timeouts?: ProcessTimeouts
 }
 
 export interface SupervisedChat {
@@ -32,7 +32,7 @@ export interface SupervisedChat {
 const CRASHES_TOLD = 3
 
 export function createChatProcess(options: SupervisedChatOptions): SupervisedChat {
-  const { lock, onLaunch, onDown, onLines, patience } = options
+  const { lock, onLaunch, onDown, onLines, timeouts } = options
   let wish: ChatWish | null = null
   let following: Promise<void> | null = null
 
@@ -50,7 +50,7 @@ export function createChatProcess(options: SupervisedChatOptions): SupervisedCha
       if (inARow >= CRASHES_TOLD) onDown(`it ${what} ${inARow} times in a row`)
     },
     onLines,
-    ...(patience !== undefined && { patience }),
+    ...(timeouts !== undefined && { timeouts }),
   })
 
   /** One wish after the other; those that others have overtaken are passed over. */

@@ -31,7 +31,7 @@ export interface RunningOptions {
   onLines: (lines: string[]) => void
   /** What keeps it from being started again, asked after each crash. */
   obstacle?: () => string | null
-  patience: RestartTimeouts
+  timeouts: RestartTimeouts
 }
 
 interface Crash {
@@ -49,7 +49,7 @@ export interface RunningProcess {
 }
 
 export function keepRunning(options: RunningOptions): RunningProcess {
-  const { name, launch, onLaunch, patience, obstacle = () => null } = options
+  const { name, launch, onLaunch, timeouts, obstacle = () => null } = options
   let child: ChildProcess | null = null
   let restart: NodeJS.Timeout | undefined
   let stopping = false
@@ -81,7 +81,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     process.on('close', (code, signal) => {
       child = null
       if (stopping) return
-      if (performance.now() - startedAt >= patience.steadyMs) crashes = 0
+      if (performance.now() - startedAt >= timeouts.steadyMs) crashes = 0
       crashed(failure || `ended with ${signal ?? `exit code ${code}`}`)
     })
   }
@@ -98,7 +98,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     crashes++
     const against = obstacle()
     const crash: Crash = { inARow: crashes, isLast: against !== null }
-    const delayMs = Math.min(patience.restartMs * 2 ** (crashes - 1), patience.restartMsMax)
+    const delayMs = Math.min(timeouts.restartMs * 2 ** (crashes - 1), timeouts.restartMsMax)
     const often = crashes >= CRASHES_ALARMING ? ` ${crashes} times in a row; the lines above may say why` : ''
     const next = against === null ? `It is started again in ${delayMs / 1000} s` : `It is not started again: ${against}`
     if (crash.isLast) crashes = 0
@@ -118,7 +118,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     const impatience = setTimeout(() => {
       killed = true
       process.kill('SIGKILL')
-    }, patience.stopMsMax)
+    }, timeouts.stopMsMax)
     await closed
     clearTimeout(impatience)
     return !killed
@@ -137,8 +137,8 @@ function endRest(ended: ChildProcess): void {
   try {
     process.kill(-ended.pid!, 'SIGKILL')
   } catch {} // nothing of it is left
-  const patience = setTimeout(() => {
+  const timeouts = setTimeout(() => {
     for (const stream of ended.stdio) stream?.destroy()
   }, LAST_LINES_MS)
-  ended.once('close', () => clearTimeout(patience))
+  ended.once('close', () => clearTimeout(timeouts))
 }

@@ -29,7 +29,7 @@ interface ProcessOptions<In, Out extends object>
   /** Sends what it begins with. */
   greet?: (send: (message: Out) => void) => void
   onMessage: (message: In) => void
-  patience?: ProcessTimeouts
+  timeouts?: ProcessTimeouts
 }
 
 interface SupervisedProcess<Out> extends RunningProcess {
@@ -39,7 +39,7 @@ interface SupervisedProcess<Out> extends RunningProcess {
 
 export function supervise<In, Out extends object>(options: ProcessOptions<In, Out>): SupervisedProcess<Out> {
   const { name, onLines } = options
-  const patience = options.patience ?? PROCESS_TIMEOUTS
+  const timeouts = options.timeouts ?? PROCESS_TIMEOUTS
   let channel: FramedChannel<In, Out | ToEveryProcess> | null = null
 
   // A channel that broke is followed by the end of the process, which is handled there.
@@ -48,11 +48,11 @@ export function supervise<In, Out extends object>(options: ProcessOptions<In, Ou
   const onLaunch = (process: ChildProcess): void => {
     let heardAt = performance.now()
     const watch = setInterval(() => {
-      if (performance.now() - heardAt > patience.silenceMsMax) {
-        onLines([`The ${name} has not answered for ${patience.silenceMsMax / 1000} s and is killed.`])
+      if (performance.now() - heardAt > timeouts.silenceMsMax) {
+        onLines([`The ${name} has not answered for ${timeouts.silenceMsMax / 1000} s and is killed.`])
         process.kill('SIGKILL')
       } else send({ type: 'ping' })
-    }, patience.pingMs)
+    }, timeouts.pingMs)
 
     channel = openChannel(process.stdio[CHANNEL_DESCRIPTOR] as Duplex, options.read)
     channel.on('message', (message) => {
@@ -77,7 +77,7 @@ export function supervise<In, Out extends object>(options: ProcessOptions<In, Ou
     askToEnd: () => send({ type: 'stop' }),
     onCrash: options.onCrash,
     onLines,
-    patience,
+    timeouts,
   })
   return { ...running, send }
 }

@@ -25,7 +25,7 @@ interface SupervisorOptions {
   onCrash: (explanation: string, what: string) => void
   /** Lines that the firmware printed, or that tell of it. */
   onLines: (lines: string[]) => void
-  patience?: ProcessTimeouts
+  timeouts?: ProcessTimeouts
 }
 
 export interface Supervisor {
@@ -39,7 +39,7 @@ export interface Supervisor {
 }
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { lock, startMessage, onLaunch = () => {}, onMessage, onCrash, onLines, patience } = options
+  const { lock, startMessage, onLaunch = () => {}, onMessage, onCrash, onLines, timeouts } = options
   let early = options.early ?? null
   const firmware = supervise<ToBoot, ToFirmware>({
     name: 'firmware',
@@ -59,7 +59,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     onMessage,
     onCrash,
     onLines,
-    ...(patience !== undefined && { patience }),
+    ...(timeouts !== undefined && { timeouts }),
   })
   return {
     ...firmware,

@@ -129,7 +129,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       deviceId: this.deviceId,
       records: this.#store.records,
       cost,
-      inTurn: (task) => this.#derivations.run(INSIDE, task),
+      runQueued: (task) => this.#derivations.run(INSIDE, task),
       openStore: () => {
         const { disk } = this.#store
         if (disk === undefined || this.#states.current === 'Locked') throw wrongState()
@@ -149,7 +149,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       collections: options.collections ?? COLLECTION_NAMES,
       firstAdministrator: options.firstAdministrator,
       onDamage: this.#noteDamage,
-      inTurn: (place, task) => this.#derivations.run(place, task),
+      runQueued: (place, task) => this.#derivations.run(place, task),
     })
     this.cluster = createClustering({
       ...{ etcd: options.etcd, nowMs },
@@ -161,9 +161,9 @@ export class Appliance<D extends OpenDomain = Operational> {
       state: () => this.#states.current,
       isRefused: () => this.replica?.state === 'refused',
       session: () => this.#sessions.expect(),
-      inTurn: (place, task) => this.#derivations.run(place, task),
+      runQueued: (place, task) => this.#derivations.run(place, task),
       openVault: (disk, domainKey) => this.#opening.openVault(disk, domainKey),
-      found: (etcd, alongside) => this.foundCluster(etcd, alongside),
+      found: (etcd, withinTransaction) => this.foundCluster(etcd, withinTransaction),
       endSession: () => this.#sessions.end(),
       startAgain: () => this.#startAgain(),
       leaveFailed: (reason) => this.leaveFailed(reason),
@@ -337,9 +337,9 @@ export class Appliance<D extends OpenDomain = Operational> {
    * Puts the records of an appliance that is alone into an etcd that holds none, and goes on as the first node of a cluster. Meanwhile
    * nothing can be changed. `alongside` is called in the transaction that makes it a node. Throws what that fails with, and is alone then.
    */
-  foundCluster(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void> {
+  foundCluster(etcd: Etcd, withinTransaction: (device: DeviceArea) => void): Promise<void> {
     assertAuthorized()
-    return this.#sessions.found(etcd, alongside)
+    return this.#sessions.found(etcd, withinTransaction)
   }
 
   /** What is open is closed, and nothing but a restart leads out of Failed: this node is no member of its cluster any more. */

@@ -39,7 +39,7 @@ interface OpeningOptions<D extends OpenDomain> {
   firstAdministrator: ApplianceOptions<D>['firstAdministrator']
   onDamage: (message: string) => void
   /** Derivations of keys wait for one another. */
-  inTurn: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
+  runQueued: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
 }
 
 export class Opening<D extends OpenDomain> {
@@ -51,10 +51,10 @@ export class Opening<D extends OpenDomain> {
 
   /** All or nothing: key slot, first administrator and time in one transaction. */
   provision({ unlockPassphrase, adminPassphrase, systemTimeMs }: Provisioning): Promise<void> {
-    const { services, slot, store, sessions, firstAdministrator, inTurn } = this.#options
+    const { services, slot, store, sessions, firstAdministrator, runQueued } = this.#options
     const { clock } = services
     const requestedAtMs = performance.now() // no clock that is set meanwhile
-    return inTurn(INSIDE, async () => {
+    return runQueued(INSIDE, async () => {
       this.#expect('provision')
       const domainKey = newDomainKey(services.random)
       try {
@@ -66,7 +66,7 @@ export class Opening<D extends OpenDomain> {
         const provisioned = vault.change(() => ({
           changes: records,
           result: undefined,
-          alongside: () => {
+          withinTransaction: () => {
             slot.put(disk.device, slots)
             store.putTime(timeMs)
           },
@@ -83,8 +83,8 @@ export class Opening<D extends OpenDomain> {
 
   /** Throws `forbidden` when the passphrase is wrong. */
   withPassphrase(passphrase: Uint8Array, place: QueuePriority): Promise<void> {
-    const { states, slot, sessions, tolerance, inTurn } = this.#options
-    return inTurn(place, async () => {
+    const { states, slot, sessions, tolerance, runQueued } = this.#options
+    return runQueued(place, async () => {
       if (states.current === 'Locked' && states.failure !== undefined) throw new CofferError('storage', states.failure)
       const { domainKey, beside } = await slot.open(this.#expect('unlock').device, passphrase)
       try {
@@ -117,8 +117,8 @@ export class Opening<D extends OpenDomain> {
 
   /** Throws `forbidden` when the current passphrase is wrong. */
   changePassphrase(current: Uint8Array, next: Uint8Array): Promise<void> {
-    const { sessions, slot, inTurn } = this.#options
-    return inTurn(INSIDE, async () => {
+    const { sessions, slot, runQueued } = this.#options
+    return runQueued(INSIDE, async () => {
       const session = sessions.expect()
       const { domainKey } = await slot.open(session.device, current)
       try {

@@ -149,10 +149,10 @@ export class Sessions<D extends OpenDomain> {
   }
 
   /** See cluster/node/follow.ts. */
-  async found(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void> {
+  async found(etcd: Etcd, withinTransaction: (device: DeviceArea) => void): Promise<void> {
     const session = this.expect()
     if (session.node !== null) throw new CofferError('conflict', 'This node is in a cluster already')
-    const node = await this.#options.following.found(session, etcd, alongside)
+    const node = await this.#options.following.found(session, etcd, withinTransaction)
     if (this.#current === session) session.node = node
     else node.close()
   }

@@ -49,8 +49,8 @@ export class Backups {
 
   /** With `current`, throws `forbidden` when that is wrong; before a passphrase was set, it is the empty one. */
   setPassphrase(next: Uint8Array, current: Uint8Array | null): Promise<void> {
-    const { inTurn, random, pool, cost } = this.#services
-    return inTurn(async () => {
+    const { runQueued, random, pool, cost } = this.#services
+    return runQueued(async () => {
       const { vault } = this.#open().session
       if (current !== null) await checkBackupPassphrase(vault, current, { pool, cost })
       await setBackupPassphrase(vault, next, { pool, cost }, random)
@@ -139,7 +139,7 @@ export class Backups {
 
   /** All or nothing; other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
   restore(spool: Spool, restoration: Restoration): Promise<void> {
-    return this.#services.inTurn(() => replaceRecords(this.#services, this.chat, spool.source, restoration))
+    return this.#services.runQueued(() => replaceRecords(this.#services, this.chat, spool.source, restoration))
   }
 
   /** Throws `unavailable` unless Operational, and when that is another session than `expected`. */

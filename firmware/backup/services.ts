@@ -34,7 +34,7 @@ export interface BackupServices {
   /** Of deriving the backup key. */
   cost: ScryptCost
   /** Runs what derives a key, one after the other. */
-  inTurn: <T>(task: () => Promise<T>) => Promise<T>
+  runQueued: <T>(task: () => Promise<T>) => Promise<T>
   records: DeviceRecords
   /** Throws `unavailable` unless Unprovisioned or Operational. */
   openStore(): OpenStore

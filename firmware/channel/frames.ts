@@ -84,13 +84,13 @@ function checkLengths(textBytes: number, rawBytes: number): void {
 /** Byte arrays of the message are copies, of no more bytes than came: no two share any. */
 function decode(body: Buffer, textBytes: number): unknown {
   const raw = body.subarray(textBytes)
-  let given = 0
+  let input = 0
   const revive = (_: string, value: unknown): unknown => {
     const place = placeOf(value)
     if (place === null) return value
     const [start, length] = place
-    given += length
-    if (start + length > raw.length || given > raw.length) throw new FrameError('it names bytes that it does not have')
+    input += length
+    if (start + length > raw.length || input > raw.length) throw new FrameError('it names bytes that it does not have')
     return Uint8Array.from(raw.subarray(start, start + length))
   }
   let value: unknown
@@ -101,7 +101,7 @@ function decode(body: Buffer, textBytes: number): unknown {
     if (error instanceof FrameError) throw error
     throw new FrameError('its text is not JSON in UTF-8') // or it is nested so deep that the stack ends
   }
-  if (given < raw.length) throw new FrameError('it has bytes that it does not name')
+  if (input < raw.length) throw new FrameError('it has bytes that it does not name')
   return value
 }
 

@@ -21,7 +21,7 @@ export interface Decision<T, C extends string = string> {
   /** What the caller gets once they are on disk. */
   result: T
   /** What of the device itself changes in the same transaction; only where no other node has the records, too. */
-  alongside?: () => void
+  withinTransaction?: () => void
   /** One of many that touch much of the file: it is moved there from the log at once, since all of them would take long. */
   isBulk?: boolean
 }

@@ -36,7 +36,7 @@ export interface ChangeDraft {
 /** `alongside`: what else changes in the same transaction, in which all of it is there. */
 interface SnapshotInstall {
   head: Head
-  alongside: () => void
+  withinTransaction: () => void
 }
 
 export interface VaultCopy {
@@ -226,14 +226,14 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
         },
       }
     },
-    adopt(steps, { head: next, alongside }) {
+    adopt(steps, { head: next, withinTransaction }) {
       change(steps, (made) => {
         const current = inspection.head()
         put(steps, made, current)
         expectNoDamage(made)
         expectSets(current.sets, next.sets)
         head.put(next)
-        alongside()
+        withinTransaction()
       })
     },
     compare(inPieces = false) {
@@ -243,7 +243,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
           yield* comparison.add(collection, row)
           if (inPieces && isPiece(comparison.rows, comparison.bytes)) putPiece(comparison.take())
         },
-        *adopt({ head: next, generation, alongside, partly }) {
+        *adopt({ head: next, generation, withinTransaction, partly }) {
           const { steps, found } = yield* comparison.end()
           expectSets(found.sets, next.sets)
           if (comparison.rows > 1) yield* expectIntact(steps())
@@ -259,7 +259,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
             put(last, made, inspection.head()) // whose own sets may tell of damage that now goes
             head.put(next)
             parts.putGeneration(generation)
-            alongside()
+            withinTransaction()
           })
           inspection.noteRepair()
           parts.noteGeneration(generation)

@@ -103,7 +103,7 @@ export function openVault(
         const current = inspection.head()
         const lastN = current.n
         outcomes = decideAll(decisions, current, made)
-        for (const outcome of outcomes) if (!(outcome instanceof Error)) outcome.alongside?.()
+        for (const outcome of outcomes) if (!(outcome instanceof Error)) outcome.withinTransaction?.()
         for (const collection of damagedIn(made)) inspection.takeAsItIs(collection, current)
         if (current.n !== lastN) head.put(current)
       }),

@@ -236,7 +236,7 @@ function stage(t: TestContext, attack: string) {
     },
     onCrash: (explanation) => crashes.push(explanation),
     onLines: (more) => lines.push(...more),
-    patience: { restartMs: 10, restartMsMax: 10, steadyMs: 60_000, pingMs: 1000, silenceMsMax: 60_000, stopMsMax: 0 },
+    timeouts: { restartMs: 10, restartMsMax: 10, steadyMs: 60_000, pingMs: 1000, silenceMsMax: 60_000, stopMsMax: 0 },
   })
   t.after(async () => {
     await supervisor.stop()

@@ -42,7 +42,7 @@ function stage(t: TestContext, program: string) {
     onLaunch: () => {},
     onDown: (problem) => problems.push(problem),
     onLines: (more) => lines.push(...more),
-    patience: PATIENCE,
+    timeouts: PATIENCE,
   })
   t.after(async () => {
     await chat.stop()

@@ -29,7 +29,7 @@ function stage(t: TestContext, options: Pick<RunningOptions, 'launch'> & Partial
     askToEnd: () => {},
     onCrash: (explanation) => crashes.push(explanation),
     onLines: (more) => lines.push(...more),
-    patience: PATIENCE,
+    timeouts: PATIENCE,
     ...options,
   })
   t.after(async () => {

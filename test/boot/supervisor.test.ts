@@ -34,7 +34,7 @@ interface Scene {
 function stage(
   t: TestContext,
   source: string,
-  patience: Partial<Patience> = {},
+  timeouts: Partial<Patience> = {},
   earlyFor: (command: FirmwareCommand) => Early | null = () => null,
 ): Scene {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-supervisor-'))
@@ -75,7 +75,7 @@ function stage(
     onMessage: (message) => messages.push(message),
     onCrash: (explanation) => crashes.push(explanation),
     onLines: (more) => lines.push(...more),
-    patience: { ...QUICK, ...patience },
+    timeouts: { ...QUICK, ...timeouts },
   })
   t.after(async () => {
     await supervisor.stop()

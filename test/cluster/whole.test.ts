@@ -49,8 +49,8 @@ test('a cluster of three', async (t) => {
     async () => {
       await Promise.all([second.kill(), third.kill()])
       const startedAt = performance.now()
-      const given = await label(first, 'not now')
-      assert.equal(given.status, 503, given.text())
+      const input = await label(first, 'not now')
+      assert.equal(input.status, 503, input.text())
       assert.ok(performance.now() - startedAt < UNKNOWN_MS_MAX + SOON_MS_MAX)
       const noticedAt = performance.now()
       const refused = await label(first, 'not now, either')

@@ -58,7 +58,7 @@ export async function buildImage(options: ImageOptions = {}): Promise<Image> {
   const key = releaseKey()
   const parameters = ['--arch', architecture, '--version', version, ...extra]
   const etcd = hasGo() ? ['with etcd'] : []
-  const given = Object.entries({
+  const input = Object.entries({
     'release-key': key.publicPath,
     'release-signing-key': key.path,
     bundle,
@@ -67,10 +67,10 @@ export async function buildImage(options: ImageOptions = {}): Promise<Image> {
   const directory = await madeOnce({
     stem: join(CACHE, 'image'),
     parameters: [...parameters, ...etcd],
-    sources: [...SOURCES, ...given],
+    sources: [...SOURCES, ...input],
     kept: IMAGES_MAX,
     make: (unfinished) =>
-      runRecipe([...parameters, ...given.flatMap(([name, path]) => [`--${name}`, path])], unfinished),
+      runRecipe([...parameters, ...input.flatMap(([name, path]) => [`--${name}`, path])], unfinished),
   })
   return describeImage(directory, version)
 }

@@ -183,7 +183,7 @@ test('what a copy has from elsewhere while its damaged records are counted is no
   const comparison = copy.compare()
   for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
   const { generation } = vault
-  await runInSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
+  await runInSlices(comparison.adopt({ head: copy.head(), generation, withinTransaction() {}, partly() {} }))
   await watched
   assert.deepEqual([copy.isDamaged, copy.distrust], [false, null])
   assert.deepEqual(rig.reports, ['a stored record of privateKeys is damaged'])

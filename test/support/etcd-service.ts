@@ -87,7 +87,7 @@ export function createTestEtcd(t: TestContext, options: TestEtcdOptions = {}): T
         if (child === process) child = null
       })
     },
-    patience: PATIENCE,
+    timeouts: PATIENCE,
   })
   const service = createEtcdService({
     socket: socketIn(directory),

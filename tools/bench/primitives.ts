@@ -137,13 +137,13 @@ function runApart(masked: boolean): Result[] {
 
 function measure(subjects: readonly Subject[], masked: boolean): Result[] {
   const repeats = (work: () => unknown): number => Math.ceil(ROUND_MS / warmUp(work))
-  const inTurn = (first: () => unknown, second: () => unknown) => {
+  const runQueued = (first: () => unknown, second: () => unknown) => {
     const [firstRepeats, secondRepeats] = [repeats(first), repeats(second)]
     const times: [number, number][] = []
     return { times, run: () => times.push([timeOf(first, firstRepeats), timeOf(second, secondRepeats)]) }
   }
   const running = subjects.map(({ name, ours, openssl, check }) => {
-    const [sides, checks] = [inTurn(ours, openssl), check && inTurn(...check)]
+    const [sides, checks] = [runQueued(ours, openssl), check && runQueued(...check)]
     return { name, sides, checks }
   })
   for (let round = 0; round < Number(options.rounds); round++) {

@@ -64,15 +64,15 @@ interface Signer {
   sign(body: Uint8Array): Promise<Uint8Array>
 }
 
-export async function init({ client, output, signal }: CommandContext, given: OptionValues): Promise<void> {
-  const key = given.arguments[0]!
-  const directory = given.text('directory') ?? 'ca'
-  const listUrl = given.text('crl-url')
+export async function init({ client, output, signal }: CommandContext, input: OptionValues): Promise<void> {
+  const key = input.arguments[0]!
+  const directory = input.text('directory') ?? 'ca'
+  const listUrl = input.text('crl-url')
   if (listUrl !== undefined && namesOf([listUrl])[0]!.kind !== 'URI')
     throw usage(`--crl-url: not an address: ${listUrl}`)
   const signer = await createSigner(client(), key)
-  const file = given.text('certificate')
-  const certificate = file === undefined ? await selfSigned(signer, given) : foreign(readInput(file), signer)
+  const file = input.text('certificate')
+  const certificate = file === undefined ? await selfSigned(signer, input) : foreign(readInput(file), signer)
   const pem = pemOf('CERTIFICATE', certificate)
   await createAuthority({ directory, key, certificate, ...(listUrl !== undefined && { listUrl }) }, pem, signal)
   const { subject, notAfter, fingerprint } = readCertificate(certificate)
@@ -80,12 +80,12 @@ export async function init({ client, output, signal }: CommandContext, given: Op
   output.note(`${subject}, until ${notAfter.toISOString().slice(0, 10)}, SHA-256 ${fingerprint}`)
 }
 
-async function selfSigned(signer: Signer, given: OptionValues): Promise<Buffer> {
-  const commonName = given.text('common-name')
+async function selfSigned(signer: Signer, input: OptionValues): Promise<Buffer> {
+  const commonName = input.text('common-name')
   if (commonName === undefined) throw usage('what is it called?', '--common-name TEXT')
   const parts = [
-    { type: '2.5.4.6', tag: TAG.printable, value: given.text('country') },
-    { type: '2.5.4.10', tag: TAG.utf8, value: given.text('organization') },
+    { type: '2.5.4.6', tag: TAG.printable, value: input.text('country') },
+    { type: '2.5.4.10', tag: TAG.utf8, value: input.text('organization') },
     { type: '2.5.4.3', tag: TAG.utf8, value: commonName },
   ].flatMap(({ value, ...part }) => (value === undefined ? [] : [{ ...part, value }]))
   for (const { type, value } of parts) {
@@ -99,7 +99,7 @@ async function selfSigned(signer: Signer, given: OptionValues): Promise<Buffer> 
     serial: newSerial(),
     subject: name,
     key: signer.spki,
-    ...validity(now, daysOf(given, AUTHORITY_DAYS)),
+    ...validity(now, daysOf(input, AUTHORITY_DAYS)),
     extensions: extensionsOf({ use: 'authority', key: signer.spki, names: [], hasEmptySubject: false }, null),
   })
   return Buffer.from(signed(body, signer.algorithm, await signer.sign(body)))
@@ -114,17 +114,17 @@ function foreign(bytes: Buffer, { spki }: Signer): Buffer {
   return certificate.raw
 }
 
-export async function sign(context: CommandContext, given: OptionValues): Promise<void> {
+export async function sign(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output, signal } = context
-  const authority = await authorityOf(given)
+  const authority = await authorityOf(input)
   const own = new X509Certificate(authority.certificate)
-  const use = (given.text('for') ?? 'server') as Use
-  const request = verified(readInput(given.arguments[0]!))
-  const wanted = given.list('name')
+  const use = (input.text('for') ?? 'server') as Use
+  const request = verified(readInput(input.arguments[0]!))
+  const wanted = input.list('name')
   const names = wanted.length > 0 ? namesOf(wanted) : request.names
   checkNames(use, names)
   if (use === 'authority') expectMayMakeAuthorities(authority.certificate)
-  const lifetime = validity(Date.now(), daysOf(given, CERTIFICATE_DAYS))
+  const lifetime = validity(Date.now(), daysOf(input, CERTIFICATE_DAYS))
   const end = new Date(own.validTo)
   const notAfter = lifetime.notAfter > end ? end : lifetime.notAfter
   if (end.getTime() <= Date.now()) throw new Failure(EXIT.refused, `the authority’s certificate ended ${own.validTo}`)
@@ -138,7 +138,7 @@ export async function sign(context: CommandContext, given: OptionValues): Promis
     ...(request.others.length > 0 ? [['Left out', request.others.join(', ')]] : []),
   ]
   output.note(table(['', ''], shown).replace(/^\s*\n/, ''))
-  if (!given.flag('yes') && !(await confirm('Sign it?')))
+  if (!input.flag('yes') && !(await confirm('Sign it?')))
     throw new Failure(EXIT.refused, 'not signed', 'without a terminal: --yes')
 
   const signer = await createSigner(client(), authority.key)
@@ -162,16 +162,16 @@ export async function sign(context: CommandContext, given: OptionValues): Promis
     return text
   })
   const serial = hexOf(body.serial)
-  const file = given.text('output')
+  const file = input.text('output')
   if (file !== undefined && file !== '-') {
     await writeWhole(file, [Buffer.from(pem)], signal)
-    if (!given.flag('json')) return output.note(file)
+    if (!input.flag('json')) return output.note(file)
   }
   output.result({ serial, notAfter, pem }, () => pem)
 }
 
-export async function list({ output }: CommandContext, given: OptionValues): Promise<void> {
-  const entries = readIndex(await authorityOf(given))
+export async function list({ output }: CommandContext, input: OptionValues): Promise<void> {
+  const entries = readIndex(await authorityOf(input))
   const now = new Date()
   const states = entries.map((entry) => {
     const until = timeOfIndex(entry.notAfter)
@@ -197,10 +197,10 @@ export async function list({ output }: CommandContext, given: OptionValues): Pro
   )
 }
 
-export async function revoke({ output, signal }: CommandContext, given: OptionValues): Promise<void> {
-  const authority = await authorityOf(given)
-  const reason = given.text('reason')
-  const serial = serialOf(given.arguments[0]!, authority)
+export async function revoke({ output, signal }: CommandContext, input: OptionValues): Promise<void> {
+  const authority = await authorityOf(input)
+  const reason = input.text('reason')
+  const serial = serialOf(input.arguments[0]!, authority)
   await exclusively(authority.directory, async () => {
     const entries = readIndex(authority)
     const found = entries.find((entry) => entry.serial === serial)
@@ -213,10 +213,10 @@ export async function revoke({ output, signal }: CommandContext, given: OptionVa
   output.note(`${serial} is revoked. Who checks learns it from the next list: coffer ca crl`)
 }
 
-export async function revocationList(context: CommandContext, given: OptionValues): Promise<void> {
+export async function revocationList(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output, signal } = context
-  const authority = await authorityOf(given)
-  const days = daysOf(given, LIST_DAYS)
+  const authority = await authorityOf(input)
+  const days = daysOf(input, LIST_DAYS)
   const signer = await createSigner(client(), authority.key)
   const issuer = issuerOf(authority, signer)
   const pem = await exclusively(authority.directory, async () => {
@@ -230,12 +230,12 @@ export async function revocationList(context: CommandContext, given: OptionValue
     })
     return pemOf('X509 CRL', Buffer.from(signed(body, signer.algorithm, await signer.sign(body))))
   })
-  const file = given.text('output') ?? join(authority.directory, 'crl.pem')
+  const file = input.text('output') ?? join(authority.directory, 'crl.pem')
   if (file !== '-') await writeWhole(file, [Buffer.from(pem)], signal)
   output.result({ pem, ...(file !== '-' && { file }) }, () => (file === '-' ? pem : file))
 }
 
-const authorityOf = (given: OptionValues): Promise<Authority> => readAuthority(given.text('directory') ?? 'ca')
+const authorityOf = (input: OptionValues): Promise<Authority> => readAuthority(input.text('directory') ?? 'ca')
 
 async function createSigner(api: Client, id: string): Promise<Signer> {
   const [key, pem] = await Promise.all([api.key(id), api.publicKey(id)])
@@ -386,8 +386,8 @@ function newSerial(): Uint8Array {
 
 const hexOf = (serial: Uint8Array): string => toHex(serial).toUpperCase()
 
-function daysOf(given: OptionValues, days: number): number {
-  const wanted = given.number('days') ?? days
+function daysOf(input: OptionValues, days: number): number {
+  const wanted = input.number('days') ?? days
   if (wanted < 1 || wanted > DAYS_MAX) throw usage(`--days: from 1 to ${DAYS_MAX}`)
   return wanted
 }

@@ -32,7 +32,7 @@ export interface Command {
   isFirst?: boolean
   /** The name of a command of NetHSM's. */
   isNethsm?: boolean
-  run(context: CommandContext, given: OptionValues): Promise<void>
+  run(context: CommandContext, input: OptionValues): Promise<void>
 }
 
 /** What was given to a command, by the names in its declaration. */

@@ -29,21 +29,21 @@ export interface CommandContext {
   remember(role: Role, user: string): void
   /** From the option `--NAME @FILE` if it is given. */
   passphrase(name: string, what: string, isNew?: boolean): Promise<string>
-  given: OptionValues
+  input: OptionValues
 }
 
 /** For a command with what was given to it; `leading` stood before its words. */
-export function createContext(command: Command, given: OptionValues, signal: AbortSignal): CommandContext {
-  const output = createOutput({ json: given.flag('json'), quiet: given.flag('quiet') })
+export function createContext(command: Command, input: OptionValues, signal: AbortSignal): CommandContext {
+  const output = createOutput({ json: input.flag('json'), quiet: input.flag('quiet') })
   const variables = takeVariables()
-  const name = given.text('profile') ?? (process.env.COFFER_PROFILE || DEFAULT_PROFILE)
-  const url = given.text('host') === undefined ? undefined : addressOf(given.text('host')!)
+  const name = input.text('profile') ?? (process.env.COFFER_PROFILE || DEFAULT_PROFILE)
+  const url = input.text('host') === undefined ? undefined : addressOf(input.text('host')!)
   let known: Profile | null | undefined
   const profile = () => {
     if (known === undefined) known = url === undefined ? readProfile(name) : null
     return known
   }
-  if (given.flag('insecure')) output.note('coffer: --insecure: the appliance’s certificate is not checked')
+  if (input.flag('insecure')) output.note('coffer: --insecure: the appliance’s certificate is not checked')
 
   const address = () => {
     const found = url ?? profile()?.url
@@ -54,12 +54,12 @@ export function createContext(command: Command, given: OptionValues, signal: Abo
     )
   }
   const trust = (): Trust => {
-    const pin = given.text('fingerprint') ?? profile()?.pin
-    const ca = given.text('ca') ?? profile()?.ca
-    return { ...(pin && { pin }), ...(ca && { ca }), insecure: given.flag('insecure') }
+    const pin = input.text('fingerprint') ?? profile()?.pin
+    const ca = input.text('ca') ?? profile()?.ca
+    return { ...(pin && { pin }), ...(ca && { ca }), insecure: input.flag('insecure') }
   }
   const userOf = (roles: readonly Role[]): string | null => {
-    const named = given.text('user') ?? roles.map((role) => profile()?.users[role]).find((user) => user !== undefined)
+    const named = input.text('user') ?? roles.map((role) => profile()?.users[role]).find((user) => user !== undefined)
     return named ?? (roles.includes('Administrator') ? 'admin' : null)
   }
   const user = () => {
@@ -77,7 +77,7 @@ export function createContext(command: Command, given: OptionValues, signal: Abo
     if (carrier === undefined) {
       const direct = createTransport(address(), trust())
       const interruptible: Transport = (request) => direct({ signal, ...request })
-      carrier = given.flag('no-wait')
+      carrier = input.flag('no-wait')
         ? interruptible
         : withRetries(interruptible, (seconds) => pause(seconds, output, signal))
     }
@@ -89,7 +89,7 @@ export function createContext(command: Command, given: OptionValues, signal: Abo
       let value = credentials.get(account)
       if (value === undefined) {
         value = passphraseFrom(
-          { file: given.text('passphrase-file'), descriptor: given.number('passphrase-fd'), ...variables },
+          { file: input.text('passphrase-file'), descriptor: input.number('passphrase-fd'), ...variables },
           `Passphrase of ${account}`,
         ).then((passphrase) => basicCredentials(account, passphrase))
         credentials.set(account, value)
@@ -100,7 +100,7 @@ export function createContext(command: Command, given: OptionValues, signal: Abo
   return {
     output,
     signal,
-    given,
+    input,
     client: () => clientOf(user()),
     open: () => createClient(transport(), async () => null),
     as: (role) => {
@@ -118,13 +118,13 @@ export function createContext(command: Command, given: OptionValues, signal: Abo
         writeProfile(name, { ...profile, users: { ...profile.users, [role]: user } })
     },
     passphrase: (option, what, isNew) => {
-      const value = given.text(option)
+      const value = input.text(option)
       const file = value === undefined ? undefined : secretFile(option, value)
       // COFFER_PASSPHRASE is of the account; where a command has none, of what it asks for first.
       const isMain = command.roles === undefined && option === 'passphrase'
       const { program, variable } = variables
       const sources = isMain
-        ? { file: file ?? given.text('passphrase-file'), descriptor: given.number('passphrase-fd'), variable, program }
+        ? { file: file ?? input.text('passphrase-file'), descriptor: input.number('passphrase-fd'), variable, program }
         : { file, program }
       return passphraseFrom(sources, what, isNew)
     },

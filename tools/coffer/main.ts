@@ -18,15 +18,15 @@ async function main(line: string[]): Promise<number> {
   const interruption = new AbortController()
   let words = ''
   try {
-    const { command, given } = parse(COMMANDS, line)
-    if (command === null) return general(given)
+    const { command, input } = parse(COMMANDS, line)
+    if (command === null) return general(input)
     // What somebody gave where no name belongs may be a passphrase, and is not repeated.
-    const isNamed = given.arguments[0] !== undefined && /^\[?[A-Z]/.test(command.arguments ?? '')
-    words = `${command.words}${isNamed ? ` ${given.arguments[0]}` : ''}: `
-    if (given.flag('help')) return print(page(command))
+    const isNamed = input.arguments[0] !== undefined && /^\[?[A-Z]/.test(command.arguments ?? '')
+    words = `${command.words}${isNamed ? ` ${input.arguments[0]}` : ''}: `
+    if (input.flag('help')) return print(page(command))
     process.once('SIGINT', () => interruption.abort())
     process.once('SIGTERM', () => interruption.abort())
-    await command.run(createContext(command, given, interruption.signal), given)
+    await command.run(createContext(command, input, interruption.signal), input)
     process.exit(process.exitCode ?? EXIT.done) // connections that are kept would hold it
   } catch (error) {
     if (interruption.signal.aborted) {
@@ -40,9 +40,9 @@ async function main(line: string[]): Promise<number> {
   }
 }
 
-function general(given: OptionValues): number {
-  if (given.flag('version')) return print(`coffer ${manifest.version}\n`)
-  return print(given.flag('help') ? listing(COMMANDS) : firstDay(COMMANDS))
+function general(input: OptionValues): number {
+  if (input.flag('version')) return print(`coffer ${manifest.version}\n`)
+  return print(input.flag('help') ? listing(COMMANDS) : firstDay(COMMANDS))
 }
 
 function print(text: string): number {

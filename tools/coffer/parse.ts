@@ -8,23 +8,23 @@ import { secretFile } from './passphrase.ts'
 interface Parsed {
   /** Null: help for all, or the version. */
   command: Command | null
-  given: OptionValues
+  input: OptionValues
 }
 
 /** Throws `Failure` with exit status 2. */
 export function parse(commands: readonly Command[], line: readonly string[]): Parsed {
   const { leading, rest } = splitLeading(line)
   const before = parseWith(LEADING, leading, false)
-  if (rest.length === 0) return { command: null, given: toGiven(translate(before.values), []) }
+  if (rest.length === 0) return { command: null, input: toGiven(translate(before.values), []) }
   const command = find(commands, rest)
   if (command === null) throw unknown(commands, rest)
   const words = command.words.split(' ').length
   const options = { ...COMMON, ...command.options }
   const { values, positionals } = parseWith(options, rest.slice(words).map(longName), true)
   checkChoices(command.options ?? {}, values)
-  const given = toGiven({ ...translate(before.values), ...values }, positionals)
-  if (!given.flag('help')) checkCount(command, positionals)
-  return { command, given }
+  const input = toGiven({ ...translate(before.values), ...values }, positionals)
+  if (!input.flag('help')) checkCount(command, positionals)
+  return { command, input }
 }
 
 /** The longest words that fit. */

@@ -50,7 +50,7 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
         await records.change(() => ({
           changes,
           result: undefined,
-          alongside: () => {
+          withinTransaction: () => {
             for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
             for (let index = done; index < end; index++) removeEntry(device, index)
             addToReport(device, omissions)

@@ -76,13 +76,13 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
     fileBytesMax: AVATAR_BYTES_MAX,
     handle: async (request) => {
-      const { realm, given, file, level } = request
-      const { full_name: fullName, short_name: shortName, bot_type: type } = given
-      const { payload_url: url, interface_type: form, service_name: name, config_data: config } = given
+      const { realm, input, file, level } = request
+      const { full_name: fullName, short_name: shortName, bot_type: type } = input
+      const { payload_url: url, interface_type: form, service_name: name, config_data: config } = input
       const service = { url, form, name, config, level }
       const picture = file && (await readPicture(file))
       const { bot, key } = realm.transaction((turn) => {
-        const made = createBot(realm, turn, request.me, { ...given, fullName, shortName, type, service })
+        const made = createBot(realm, turn, request.me, { ...input, fullName, shortName, type, service })
         return picture === undefined ? made : { ...made, bot: setBotPicture(realm, turn, made.bot, picture) }
       })
       return { user_id: bot.id, api_key: key, avatar_url: botAvatarUrl(realm, bot), ...defaultsOf(realm, bot) }
@@ -107,16 +107,16 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
     fileBytesMax: AVATAR_BYTES_MAX,
     handle: async (request) => {
-      const { realm, path, given, file } = request
-      const { full_name: fullName, short_name: shortName, bot_owner_id: ownerId } = given
-      const { service_payload_url: url, service_interface: form, config_data: config } = given
+      const { realm, path, input, file } = request
+      const { full_name: fullName, short_name: shortName, bot_owner_id: ownerId } = input
+      const { service_payload_url: url, service_interface: form, config_data: config } = input
       const service = { url, form, config }
-      const role = given.role !== undefined && isRole(given.role) ? given.role : undefined
+      const role = input.role !== undefined && isRole(input.role) ? input.role : undefined
       const picture = file && (await readPicture(file))
       const bot = realm.transaction((turn) => {
         if (picture !== undefined) setBotPicture(realm, turn, findManagedBot(realm, request.me, path.bot_id), picture)
         return changeBot(realm, turn, request.me, path.bot_id, {
-          ...given,
+          ...input,
           fullName,
           shortName,
           role,
@@ -169,8 +169,8 @@ export const botDeclarations: readonly AnyDeclaration[] = [
         `must have at most ${STORAGE_NAMES_MAX} keys`,
       ),
     },
-    handle: ({ realm, me, given }) => {
-      writeStorage(realm, expectBot(me), given.storage)
+    handle: ({ realm, me, input }) => {
+      writeStorage(realm, expectBot(me), input.storage)
       return {}
     },
   }),
@@ -180,7 +180,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     path: '/bot_storage',
     who: 'account',
     parameters: { keys: texts().optional() },
-    handle: ({ realm, me, given }) => ({ storage: readStorage(realm, expectBot(me), given.keys) }),
+    handle: ({ realm, me, input }) => ({ storage: readStorage(realm, expectBot(me), input.keys) }),
   }),
   declare({
     row: 'E94',
@@ -188,21 +188,21 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     path: '/bot_storage',
     who: 'account',
     parameters: { keys: texts().optional() },
-    handle: ({ realm, me, given }) => {
-      removeStorage(realm, expectBot(me), given.keys)
+    handle: ({ realm, me, input }) => {
+      removeStorage(realm, expectBot(me), input.keys)
       return {}
     },
   }),
 ]
 
 /** Of what was given, as it is now. */
-function serviceOf({ bot: { service } }: BotUser, given: { url?: unknown; form?: unknown; config?: unknown }) {
+function serviceOf({ bot: { service } }: BotUser, input: { url?: unknown; form?: unknown; config?: unknown }) {
   if (service?.kind === 'outgoing')
     return {
-      ...(given.form !== undefined && { service_interface: service.form }),
-      ...(given.url !== undefined && { service_payload_url: service.url }),
+      ...(input.form !== undefined && { service_interface: service.form }),
+      ...(input.url !== undefined && { service_payload_url: service.url }),
     }
-  return service !== undefined && given.config !== undefined ? { config_data: service.config } : {}
+  return service !== undefined && input.config !== undefined ? { config_data: service.config } : {}
 }
 
 function expectBot(me: User): User {

@@ -11,7 +11,7 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     path: '/channel_folders',
     who: 'account',
     parameters: { include_archived: boolean().default(false) },
-    handle: ({ realm, me, given }) => ({ channel_folders: folderViews(realm, me, given.include_archived) }),
+    handle: ({ realm, me, input }) => ({ channel_folders: folderViews(realm, me, input.include_archived) }),
   }),
   declare({
     row: 'E64',
@@ -19,7 +19,7 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     path: '/channel_folders/create',
     who: 'administrator',
     parameters: { name: nameText('channel folder name'), description: prose().default('') },
-    handle: ({ realm, me, given }) => ({ channel_folder_id: createFolder(realm, me, given) }),
+    handle: ({ realm, me, input }) => ({ channel_folder_id: createFolder(realm, me, input) }),
   }),
   declare({
     row: 'E65',
@@ -27,8 +27,8 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     path: '/channel_folders',
     who: 'administrator',
     parameters: { order: integers() },
-    handle: ({ realm, given }) => {
-      orderFolders(realm, given.order)
+    handle: ({ realm, input }) => {
+      orderFolders(realm, input.order)
       return {}
     },
   }),
@@ -43,8 +43,8 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
       description: prose().optional(),
       is_archived: boolean().optional(),
     },
-    handle: ({ realm, path, given }) => {
-      const { name, description, is_archived: isArchived } = given
+    handle: ({ realm, path, input }) => {
+      const { name, description, is_archived: isArchived } = input
       changeFolder(realm, path.channel_folder_id, { name, description, isArchived })
       return {}
     },

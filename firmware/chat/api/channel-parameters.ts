@@ -43,9 +43,9 @@ export const groupUpdateParameters = parametersOf<GroupValueUpdate>((name) =>
 )
 
 /** Those of the group settings that were sent. */
-export const givenGroups = <T>(given: Readonly<Record<ChannelGroupSetting, T | undefined>>) =>
+export const givenGroups = <T>(input: Readonly<Record<ChannelGroupSetting, T | undefined>>) =>
   Object.fromEntries(
-    GROUP_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]!]),
+    GROUP_NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]!]),
   ) as Partial<Record<ChannelGroupSetting, T>>
 
 export const newChannelParameters = {
@@ -63,15 +63,15 @@ type NewChannelGiven = {
   [K in keyof typeof newChannelParameters]: (typeof newChannelParameters)[K] extends Parameter<infer T> ? T : never
 }
 
-export const newChannelSettings = (given: NewChannelGiven): NewChannelSettings => ({
-  isPrivate: given.invite_only,
-  isWebPublic: given.is_web_public,
-  isDefault: given.is_default_stream,
-  historyPublicToSubscribers: given.history_public_to_subscribers,
-  messageRetentionDays: given.message_retention_days,
-  topicsPolicy: given.topics_policy,
-  folderId: given.folder_id,
-  groups: givenGroups(given),
+export const newChannelSettings = (input: NewChannelGiven): NewChannelSettings => ({
+  isPrivate: input.invite_only,
+  isWebPublic: input.is_web_public,
+  isDefault: input.is_default_stream,
+  historyPublicToSubscribers: input.history_public_to_subscribers,
+  messageRetentionDays: input.message_retention_days,
+  topicsPolicy: input.topics_policy,
+  folderId: input.folder_id,
+  groups: givenGroups(input),
 })
 
 export const ORDINARY: NewChannelSettings = {

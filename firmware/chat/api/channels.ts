@@ -41,10 +41,10 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
       include_owner_subscribed: boolean().default(false),
       include_can_access_content: boolean().default(false),
     },
-    handle: ({ realm, me, given }) => ({
-      streams: selectChannels(realm, me, given, !given.exclude_archived).map((channel) => ({
+    handle: ({ realm, me, input }) => ({
+      streams: selectChannels(realm, me, input, !input.exclude_archived).map((channel) => ({
         ...channelView(realm, channel),
-        ...(given.include_default && { is_default: channel.isDefault }),
+        ...(input.include_default && { is_default: channel.isDefault }),
       })),
     }),
   }),
@@ -75,19 +75,19 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
       folder_id: folderId.optional(),
       ...groupUpdateParameters,
     },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       changeChannel(realm, me, path.stream_id, {
-        name: given.new_name,
-        description: given.description,
-        isPrivate: given.is_private,
-        isWebPublic: given.is_web_public,
-        historyPublicToSubscribers: given.history_public_to_subscribers,
-        isDefault: given.is_default_stream,
-        isArchived: given.is_archived,
-        messageRetentionDays: given.message_retention_days,
-        topicsPolicy: given.topics_policy,
-        folderId: given.folder_id,
-        groups: givenGroups(given),
+        name: input.new_name,
+        description: input.description,
+        isPrivate: input.is_private,
+        isWebPublic: input.is_web_public,
+        historyPublicToSubscribers: input.history_public_to_subscribers,
+        isDefault: input.is_default_stream,
+        isArchived: input.is_archived,
+        messageRetentionDays: input.message_retention_days,
+        topicsPolicy: input.topics_policy,
+        folderId: input.folder_id,
+        groups: givenGroups(input),
       })
       return {}
     },
@@ -118,8 +118,8 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: channelPath,
     parameters: { sender_id: integer().optional() },
-    handle: ({ realm, me, path, given }) => ({
-      email: channelAddress(realm, me, path.stream_id, given.sender_id ?? me.id),
+    handle: ({ realm, me, path, input }) => ({
+      email: channelAddress(realm, me, path.stream_id, input.sender_id ?? me.id),
     }),
   }),
   declare({
@@ -128,7 +128,7 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     path: '/get_stream_id',
     who: 'account',
     parameters: { stream: text() },
-    handle: ({ realm, me, given }) => ({ stream_id: findChannelByName(realm, me, given.stream).id }),
+    handle: ({ realm, me, input }) => ({ stream_id: findChannelByName(realm, me, input.stream).id }),
   }),
   declare({
     row: 'E60',
@@ -143,13 +143,13 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
       ...newChannelParameters,
       send_new_subscription_messages: boolean().default(true),
     },
-    handle: ({ realm, me, given }) =>
+    handle: ({ realm, me, input }) =>
       realm.transaction((turn) => {
-        const { name, description, subscribers } = given
-        const settings = newChannelSettings(given)
+        const { name, description, subscribers } = input
+        const settings = newChannelSettings(input)
         const { channel, added } = createWithSubscribers(realm, turn, me, { name, description }, subscribers, settings)
-        if (given.announce) announceChannels(realm, turn, me, [channel])
-        const tells = given.send_new_subscription_messages && tellNewSubscribers(realm, turn, me, added)
+        if (input.announce) announceChannels(realm, turn, me, [channel])
+        const tells = input.send_new_subscription_messages && tellNewSubscribers(realm, turn, me, added)
         return { id: channel.id, new_subscription_messages_sent: tells }
       }),
   }),

@@ -24,8 +24,8 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
       path: '/default_streams',
       who: 'administrator',
       parameters: { stream_id: integer() },
-      handle: ({ realm, me, given }) => {
-        setDefault(realm, me, given.stream_id, method === 'POST')
+      handle: ({ realm, me, input }) => {
+        setDefault(realm, me, input.stream_id, method === 'POST')
         return {}
       },
     }),
@@ -40,8 +40,8 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
       description: prose(),
       stream_names: channelNames(),
     },
-    handle: ({ realm, me, given }) => {
-      const { group_name: name, description, stream_names } = given
+    handle: ({ realm, me, input }) => {
+      const { group_name: name, description, stream_names } = input
       createDefaultGroup(realm, me, { name, description, channelNames: stream_names })
       return {}
     },
@@ -56,8 +56,8 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
       new_group_name: nameText('default channel group name').optional(),
       new_description: prose().optional(),
     },
-    handle: ({ realm, path, given }) => {
-      changeDefaultGroup(realm, path.group_id, { name: given.new_group_name, description: given.new_description })
+    handle: ({ realm, path, input }) => {
+      changeDefaultGroup(realm, path.group_id, { name: input.new_group_name, description: input.new_description })
       return {}
     },
   }),
@@ -68,8 +68,8 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     segments: groupPath,
     parameters: { op: oneOf('add', 'remove'), stream_names: channelNames() },
-    handle: ({ realm, me, path, given }) => {
-      changeChannelsOfGroup(realm, me, path.group_id, given.op, given.stream_names)
+    handle: ({ realm, me, path, input }) => {
+      changeChannelsOfGroup(realm, me, path.group_id, input.op, input.stream_names)
       return {}
     },
   }),

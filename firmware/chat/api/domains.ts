@@ -21,7 +21,7 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     ...ALL,
     audit: {},
     parameters: { domain: text(), allow_subdomains: boolean() },
-    handle: ({ realm, given }) => ({ new_domain: addDomain(realm, given.domain, given.allow_subdomains) }),
+    handle: ({ realm, input }) => ({ new_domain: addDomain(realm, input.domain, input.allow_subdomains) }),
   }),
   declare({
     row: 'E112',
@@ -29,8 +29,8 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     ...ONE,
     audit: {},
     parameters: { allow_subdomains: boolean() },
-    handle: ({ realm, path, given }) => {
-      changeDomain(realm, path.domain, given.allow_subdomains)
+    handle: ({ realm, path, input }) => {
+      changeDomain(realm, path.domain, input.allow_subdomains)
       return {}
     },
   }),
@@ -40,8 +40,8 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     ...ALL,
     audit: {},
     parameters: { domain: text(), allow_subdomains: boolean() },
-    handle: ({ realm, given }) => {
-      changeDomain(realm, given.domain, given.allow_subdomains)
+    handle: ({ realm, input }) => {
+      changeDomain(realm, input.domain, input.allow_subdomains)
       return {}
     },
   }),
@@ -61,8 +61,8 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     ...ALL,
     audit: {},
     parameters: { domain: text() },
-    handle: ({ realm, given }) => {
-      removeDomain(realm, given.domain)
+    handle: ({ realm, input }) => {
+      removeDomain(realm, input.domain)
       return {}
     },
   }),

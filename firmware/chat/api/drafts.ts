@@ -31,7 +31,7 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     path: '/drafts',
     who: 'account',
     parameters: { drafts: json(z.array(DRAFT)).default([]) },
-    handle: ({ realm, me, given }) => ({ ids: addDrafts(realm, me, given.drafts) }),
+    handle: ({ realm, me, input }) => ({ ids: addDrafts(realm, me, input.drafts) }),
   }),
   declare({
     row: 'E38',
@@ -40,8 +40,8 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { draft_id: integer() },
     parameters: { draft: json(DRAFT) },
-    handle: ({ realm, me, path, given }) => {
-      replaceDraft(realm, me, path.draft_id, given.draft)
+    handle: ({ realm, me, path, input }) => {
+      replaceDraft(realm, me, path.draft_id, input.draft)
       return {}
     },
   }),

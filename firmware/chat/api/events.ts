@@ -55,19 +55,19 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
         .where((seconds) => seconds <= LIFESPAN_S.max, `must be at most ${LIFESPAN_S.max}`)
         .default(LIFESPAN_S.default),
     },
-    handle: ({ realm, me, given, client, level, exchange, generation }) =>
+    handle: ({ realm, me, input, client, level, exchange, generation }) =>
       register(realm, reader(realm, me), {
-        eventTypes: given.event_types,
-        fetchEventTypes: given.fetch_event_types,
-        allPublicStreams: given.all_public_streams,
-        narrow: given.narrow.map(([operator, operand]) => [operator, String(operand)] as const),
-        applyMarkdown: given.apply_markdown,
-        clientGravatar: given.client_gravatar,
-        includeSubscribers: given.include_subscribers,
-        slimPresence: given.slim_presence,
-        presenceHistoryLimitDays: given.presence_history_limit_days,
-        capabilities: given.client_capabilities ?? {},
-        lifespanS: given.queue_lifespan_secs,
+        eventTypes: input.event_types,
+        fetchEventTypes: input.fetch_event_types,
+        allPublicStreams: input.all_public_streams,
+        narrow: input.narrow.map(([operator, operand]) => [operator, String(operand)] as const),
+        applyMarkdown: input.apply_markdown,
+        clientGravatar: input.client_gravatar,
+        includeSubscribers: input.include_subscribers,
+        slimPresence: input.slim_presence,
+        presenceHistoryLimitDays: input.presence_history_limit_days,
+        capabilities: input.client_capabilities ?? {},
+        lifespanS: input.queue_lifespan_secs,
         level,
         client,
         host: exchange.header('host'),
@@ -80,10 +80,10 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     path: '/events',
     who: 'account',
     parameters: { queue_id: text(), last_event_id: integer(), dont_block: boolean().default(false) },
-    handle: async ({ realm, me, given, exchange, check }) => {
-      const queue = realm.events.find(given.queue_id, me.id)
+    handle: async ({ realm, me, input, exchange, check }) => {
+      const queue = realm.events.find(input.queue_id, me.id)
       const onGone = (listener: () => void) => exchange.signal().addEventListener('abort', listener, { once: true })
-      const events = await realm.events.poll(queue, given.last_event_id, given.dont_block, onGone)
+      const events = await realm.events.poll(queue, input.last_event_id, input.dont_block, onGone)
       expectAdmitted(check)
       return withText('events', events, { queue_id: queue.id })
     },
@@ -94,8 +94,8 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     path: '/events',
     who: 'account',
     parameters: { queue_id: text() },
-    handle: ({ realm, me, given }) => {
-      realm.events.drop(realm.events.find(given.queue_id, me.id))
+    handle: ({ realm, me, input }) => {
+      realm.events.drop(realm.events.find(input.queue_id, me.id))
       return {}
     },
   }),

@@ -16,7 +16,7 @@ export const exportDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     audit: {},
     parameters: { export_type: oneOf(...EXPORT_TYPES).default('public') },
-    handle: ({ exports, me, given }) => ({ id: exports.request(me, given.export_type) }),
+    handle: ({ exports, me, input }) => ({ id: exports.request(me, input.export_type) }),
   }),
   declare({
     row: 'E122',

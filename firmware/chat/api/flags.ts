@@ -20,9 +20,9 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
       op: text(),
       flag: text(),
     },
-    handle: ({ realm, me, given }) => {
-      const { ignoredChannels } = markMessages(realm, me, given.messages, toFlagUpdate(given))
-      return { messages: given.messages, ignored_because_not_subscribed_channels: ignoredChannels }
+    handle: ({ realm, me, input }) => {
+      const { ignoredChannels } = markMessages(realm, me, input.messages, toFlagUpdate(input))
+      return { messages: input.messages, ignored_because_not_subscribed_channels: ignoredChannels }
     },
   }),
   declare({
@@ -40,8 +40,8 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: { stream_id: integer() },
     handle: async (request) => {
-      const { realm, given } = request
-      return (await markChannelRead(realm, () => request.me, given.stream_id)) ? {} : partly({})
+      const { realm, input } = request
+      return (await markChannelRead(realm, () => request.me, input.stream_id)) ? {} : partly({})
     },
   }),
   declare({
@@ -51,8 +51,8 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: { stream_id: integer(), topic_name: topic() },
     handle: async (request) => {
-      const { realm, given } = request
-      const isDone = await markTopicRead(realm, () => request.me, given.stream_id, given.topic_name)
+      const { realm, input } = request
+      const isDone = await markTopicRead(realm, () => request.me, input.stream_id, input.topic_name)
       return isDone ? {} : partly({})
     },
   }),

@@ -24,9 +24,9 @@ const settingParameters = <T>(parameter: Parameter<T | undefined>) =>
     Parameter<T | undefined>
   >
 
-const givenSettings = <T>(given: Readonly<Record<UserGroupSetting, T | undefined>>) =>
+const givenSettings = <T>(input: Readonly<Record<UserGroupSetting, T | undefined>>) =>
   Object.fromEntries(
-    SETTING_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]!]),
+    SETTING_NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]!]),
   ) as Partial<Record<UserGroupSetting, T>>
 
 const groupPath = { user_group_id: integer() }
@@ -38,7 +38,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     path: '/user_groups',
     who: 'member',
     parameters: { include_deactivated_groups: boolean().default(false) },
-    handle: ({ realm, given }) => ({ user_groups: groupObjects(realm, given.include_deactivated_groups) }),
+    handle: ({ realm, input }) => ({ user_groups: groupObjects(realm, input.include_deactivated_groups) }),
   }),
   declare({
     row: 'E96',
@@ -52,9 +52,9 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
       subgroups: ids().default([]),
       ...settingParameters(json(groupValue).optional()),
     },
-    handle: ({ realm, me, given }) => {
-      const { name, description, members, subgroups } = given
-      const settings = givenSettings(given)
+    handle: ({ realm, me, input }) => {
+      const { name, description, members, subgroups } = input
+      const settings = givenSettings(input)
       return { group_id: createGroup(realm, me, { name, description, members, subgroups, settings }) }
     },
   }),
@@ -70,9 +70,9 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
       deactivated: json(z.literal(false)).optional(),
       ...settingParameters(json(groupValueUpdate).optional()),
     },
-    handle: ({ realm, me, path, given }) => {
-      const { name, description, deactivated: isDeactivated } = given
-      const settings = givenSettings(given)
+    handle: ({ realm, me, path, input }) => {
+      const { name, description, deactivated: isDeactivated } = input
+      const settings = givenSettings(input)
       changeGroup(realm, me, path.user_group_id, { name, description, isDeactivated, settings })
       return {}
     },
@@ -84,9 +84,9 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     who: 'member',
     segments: groupPath,
     parameters: { direct_member_only: boolean().default(false) },
-    handle: ({ realm, path, given }) => {
+    handle: ({ realm, path, input }) => {
       const group = findGroup(realm, path.user_group_id)
-      return { members: given.direct_member_only ? activeMembers(realm, group) : allMembersOf(realm, group) }
+      return { members: input.direct_member_only ? activeMembers(realm, group) : allMembersOf(realm, group) }
     },
   }),
   declare({
@@ -101,8 +101,8 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
       add_subgroups: ids().default([]),
       delete_subgroups: ids().default([]),
     },
-    handle: ({ realm, me, path, given }) => {
-      const { add, delete: remove, add_subgroups: addSubgroups, delete_subgroups: removeSubgroups } = given
+    handle: ({ realm, me, path, input }) => {
+      const { add, delete: remove, add_subgroups: addSubgroups, delete_subgroups: removeSubgroups } = input
       changeMembers(realm, me, path.user_group_id, { add, remove, addSubgroups, removeSubgroups })
       return {}
     },
@@ -114,9 +114,9 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     who: 'member',
     segments: groupPath,
     parameters: { direct_subgroup_only: boolean().default(false) },
-    handle: ({ realm, path, given }) => {
+    handle: ({ realm, path, input }) => {
       const group = findGroup(realm, path.user_group_id)
-      const subgroups = given.direct_subgroup_only ? group.subgroups : subgroupsOf(realm, group)
+      const subgroups = input.direct_subgroup_only ? group.subgroups : subgroupsOf(realm, group)
       return { subgroups: [...subgroups].sort((a, b) => a - b) }
     },
   }),
@@ -127,8 +127,8 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: groupPath,
     parameters: { add: ids().default([]), delete: ids().default([]) },
-    handle: ({ realm, me, path, given }) => {
-      const { add: addSubgroups, delete: removeSubgroups } = given
+    handle: ({ realm, me, path, input }) => {
+      const { add: addSubgroups, delete: removeSubgroups } = input
       changeMembers(realm, me, path.user_group_id, { add: [], remove: [], addSubgroups, removeSubgroups })
       return {}
     },
@@ -140,10 +140,10 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { ...groupPath, user_id: integer() },
     parameters: { direct_member_only: boolean().default(false) },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       const group = findGroup(realm, path.user_group_id)
       const user = findUser(realm, me, path.user_id)
-      const isIn = given.direct_member_only
+      const isIn = input.direct_member_only
         ? activeMembers(realm, group).includes(user.id)
         : isMember(realm, group, user)
       return { is_user_group_member: isIn }

@@ -39,13 +39,13 @@ interface GivenTerms {
   welcome_message_custom_text: string | undefined
 }
 
-const termsOf = (given: GivenTerms) => ({
-  minutes: given.invite_expires_in_minutes,
-  role: isRole(given.invite_as) ? given.invite_as : ROLES.member,
-  channelIds: given.stream_ids,
-  groupIds: given.group_ids,
-  includeDefaults: given.include_realm_default_subscriptions,
-  welcomeText: given.welcome_message_custom_text ?? null,
+const termsOf = (input: GivenTerms) => ({
+  minutes: input.invite_expires_in_minutes,
+  role: isRole(input.invite_as) ? input.invite_as : ROLES.member,
+  channelIds: input.stream_ids,
+  groupIds: input.group_ids,
+  includeDefaults: input.include_realm_default_subscriptions,
+  welcomeText: input.welcome_message_custom_text ?? null,
 })
 
 /** The key stands where no server is told it: behind the `#` of the page that asks for name and password, upstream's `/join/`. */
@@ -75,9 +75,9 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
       notify_referrer_on_join: boolean().default(true),
     },
     handle: (request) => {
-      const { realm, me, given } = request
-      const all = { ...termsOf(given), notifyInviter: given.notify_referrer_on_join }
-      invite(realm, me, given.invitee_emails, all, linksOf(request))
+      const { realm, me, input } = request
+      const all = { ...termsOf(input), notifyInviter: input.notify_referrer_on_join }
+      invite(realm, me, input.invitee_emails, all, linksOf(request))
       return {}
     },
   }),
@@ -89,7 +89,7 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     audit: { facts: ['invite_as'] },
     parameters: { ...terms, stream_ids: integers().default([]) },
     handle: (request) => ({
-      invite_link: makeLink(request.realm, request.me, termsOf(request.given), linksOf(request)),
+      invite_link: makeLink(request.realm, request.me, termsOf(request.input), linksOf(request)),
     }),
   }),
   declare({
@@ -147,8 +147,8 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     audit: { signsIn: { claim: null } },
     segments: { key: text() },
     parameters: { full_name: text(), password: text(), email: text().optional() },
-    handle: async ({ realm, passwords, path, given, client }) => {
-      const { full_name: fullName, password, email } = given
+    handle: async ({ realm, passwords, path, input, client }) => {
+      const { full_name: fullName, password, email } = input
       const { user, apiKey } = await join(realm, passwords, path.key, { fullName, password, email, client })
       return { api_key: apiKey, email: user.email, user_id: user.id }
     },

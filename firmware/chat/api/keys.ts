@@ -21,13 +21,13 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     who: 'nobody',
     parameters: { username: text(), password: text() },
     audit: { signsIn: { claim: 'username' } },
-    handle: async ({ realm, passwords, given, client, exchange, expectBudget }) => {
-      const name = given.username.trim()
+    handle: async ({ realm, passwords, input, client, exchange, expectBudget }) => {
+      const name = input.username.trim()
       const find = () => findByName(realm, name)
       const before = find()
       const expected = before?.bot === null ? realm.state.password.get(before.id) : undefined
       const { address } = exchange
-      const isRight = await passwords.matches({ address, who: name, password: given.password, expected })
+      const isRight = await passwords.matches({ address, who: name, password: input.password, expected })
       // What was true before the derivation may be true no longer.
       const user = find()
       if (!isRight || user === undefined || realm.state.password.get(user.id) !== expected)
@@ -46,8 +46,8 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     who: 'nobody',
     parameters: { token: text(), include_profile: boolean().default(false) },
     audit: { signsIn: { claim: null } },
-    handle: ({ realm, given, client, expectBudget }) => {
-      const claims = claimsOf(realm, given.token)
+    handle: ({ realm, input, client, expectBudget }) => {
+      const claims = claimsOf(realm, input.token)
       if (claims === null || typeof claims.email !== 'string') throw badRequest('Bad JSON web token')
       const user = realm.state.userByDeliveryEmail.get(claims.email.toLowerCase())
       if (user === undefined || user.bot !== null)
@@ -59,7 +59,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
       return {
         api_key: key,
         email: user.email,
-        ...(given.include_profile && { user: userFor(realm, user, user, view) }),
+        ...(input.include_profile && { user: userFor(realm, user, user, view) }),
       }
     },
   }),

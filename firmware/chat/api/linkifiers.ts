@@ -27,8 +27,8 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/linkifiers',
     who: 'administrator',
     parameters: { ordered_linkifier_ids: integers() },
-    handle: ({ realm, given }) => {
-      orderLinkifiers(realm, given.ordered_linkifier_ids)
+    handle: ({ realm, input }) => {
+      orderLinkifiers(realm, input.ordered_linkifier_ids)
       return {}
     },
   }),
@@ -38,8 +38,8 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/filters',
     who: 'administrator',
     parameters: linkifier,
-    handle: ({ realm, given }) => ({
-      id: addLinkifier(realm, { pattern: given.pattern, urlTemplate: given.url_template }),
+    handle: ({ realm, input }) => ({
+      id: addLinkifier(realm, { pattern: input.pattern, urlTemplate: input.url_template }),
     }),
   }),
   declare({
@@ -48,8 +48,8 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     ...ONE,
     who: 'administrator',
     parameters: linkifier,
-    handle: ({ realm, path, given }) => {
-      changeLinkifier(realm, path.filter_id, { pattern: given.pattern, urlTemplate: given.url_template })
+    handle: ({ realm, path, input }) => {
+      changeLinkifier(realm, path.filter_id, { pattern: input.pattern, urlTemplate: input.url_template })
       return {}
     },
   }),

@@ -43,19 +43,19 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       time: text().optional(),
       widget_content: json(CHOICES).optional(),
     },
-    handle: ({ realm, me, given, client }) => {
-      if (given.sender !== undefined || given.forged !== undefined || given.time !== undefined)
+    handle: ({ realm, me, input, client }) => {
+      if (input.sender !== undefined || input.forged !== undefined || input.time !== undefined)
         throw badRequest('User not authorized for this query')
-      const { queue_id: queueId, local_id: localId } = given
+      const { queue_id: queueId, local_id: localId } = input
       const { id, automaticPolicy } = sendMessage(realm, me, {
-        kind: KINDS[given.type],
-        to: given.to,
-        topic: given.topic,
-        content: given.content,
+        kind: KINDS[input.type],
+        to: input.to,
+        topic: input.topic,
+        content: input.content,
         client,
-        readBySender: given.read_by_sender,
+        readBySender: input.read_by_sender,
         local: queueId === undefined || localId === undefined ? undefined : { queueId, localId },
-        choices: given.widget_content?.extra_data,
+        choices: input.widget_content?.extra_data,
       })
       return { id, ...(automaticPolicy !== undefined && { automatic_new_visibility_policy: automaticPolicy }) }
     },
@@ -67,12 +67,12 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: MESSAGE,
     parameters: { apply_markdown: boolean().default(true), allow_empty_topic_name: boolean().default(false) },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       const row = accessMessage(realm, me, path.message_id)
       const form = messageToJson(realm, row, {
-        applyMarkdown: given.apply_markdown,
+        applyMarkdown: input.apply_markdown,
         clientGravatar: true,
-        emptyTopic: given.allow_empty_topic_name,
+        emptyTopic: input.allow_empty_topic_name,
         senderSight: senderVisibilityOf(realm, me)(row.sender),
       })
       return { message: { ...form, flags: readerOf(realm, me).flags(row) }, raw_content: row.content }
@@ -95,15 +95,15 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       send_notification_to_old_thread: boolean().default(false),
       send_notification_to_new_thread: boolean().default(true),
     },
-    handle: ({ realm, me, path, given }) => ({
+    handle: ({ realm, me, path, input }) => ({
       detached_uploads: editMessage(realm, me, path.message_id, {
-        content: given.content,
-        prevContentSha256: given.prev_content_sha256,
-        topic: given.topic,
-        channelId: given.stream_id,
-        propagateMode: given.propagate_mode,
-        notifyOldThread: given.send_notification_to_old_thread,
-        notifyNewThread: given.send_notification_to_new_thread,
+        content: input.content,
+        prevContentSha256: input.prev_content_sha256,
+        topic: input.topic,
+        channelId: input.stream_id,
+        propagateMode: input.propagate_mode,
+        notifyOldThread: input.send_notification_to_old_thread,
+        notifyNewThread: input.send_notification_to_new_thread,
       }),
     }),
   }),
@@ -126,9 +126,9 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     segments: MESSAGE,
     parameters: { allow_empty_topic_name: boolean().default(false) },
     handle: async (request) => {
-      const { realm, path, given } = request
+      const { realm, path, input } = request
       const row = accessMessage(realm, request.me, path.message_id)
-      const history = await messageHistory(realm, row, given.allow_empty_topic_name)
+      const history = await messageHistory(realm, row, input.allow_empty_topic_name)
       accessMessage(realm, request.me, path.message_id) // still allowed: differences take several time slices
       return { message_history: history }
     },
@@ -150,6 +150,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     parameters: {
       content: text().where((content) => [...content].length <= 10_000, 'must have at most 10000 characters'),
     },
-    handle: ({ realm, me, given }) => ({ rendered: renderFor(realm, me, given.content).html }),
+    handle: ({ realm, me, input }) => ({ rendered: renderFor(realm, me, input.content).html }),
   }),
 ]

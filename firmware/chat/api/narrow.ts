@@ -44,9 +44,9 @@ interface RangeGiven {
   use_first_unread_anchor: boolean
 }
 
-function readRange(given: RangeGiven) {
-  const anchor = readAnchor(given)
-  const { num_before: before, num_after: after, include_anchor: includeAnchor } = given
+function readRange(input: RangeGiven) {
+  const anchor = readAnchor(input)
+  const { num_before: before, num_after: after, include_anchor: includeAnchor } = input
   if (before === undefined) throw missing('num_before')
   if (after === undefined) throw missing('num_after')
   if (before + after > RANGE_MAX) throw badRequest(`Too many messages requested (maximum ${RANGE_MAX}).`)
@@ -73,23 +73,23 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       allow_empty_topic_name: boolean().default(false),
     },
     handle: async (request) => {
-      const { realm, given, sent, check } = request
-      const terms = readTerms(given.narrow)
+      const { realm, input, sent, check } = request
+      const terms = readTerms(input.narrow)
       const viewer = () => viewerOf(realm, reader(realm, request.me))
       const form = {
-        applyMarkdown: given.apply_markdown,
-        clientGravatar: given.client_gravatar,
-        emptyTopic: given.allow_empty_topic_name,
+        applyMarkdown: input.apply_markdown,
+        clientGravatar: input.client_gravatar,
+        emptyTopic: input.allow_empty_topic_name,
       }
-      if (given.message_ids !== undefined) {
+      if (input.message_ids !== undefined) {
         refuseRange(sent)
-        const ids = select(realm.store, narrowOf(viewer(), terms), given.message_ids)
+        const ids = select(realm.store, narrowOf(viewer(), terms), input.message_ids)
         const { texts, isComplete } = takeFitting(messagesOf(realm, request.me, terms, ids, form), MESSAGES_BYTES_MAX)
         if (!isComplete) throw tooLong()
         const nothing = { found_newest: false, found_oldest: false, found_anchor: false, history_limited: false }
         return withText('messages', listOf(texts), nothing)
       }
-      const found = await findRange(viewer, terms, readRange(given))
+      const found = await findRange(viewer, terms, readRange(input))
       check() // what is told is told to whoever may still be told
       const { older, newer } = nearest(found, (ids) => messagesOf(realm, request.me, terms, ids, form))
       return withText('messages', listOf([...older.texts.reverse(), ...newer.texts]), {
@@ -108,9 +108,9 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: { ...rangeParameters, narrow: json(narrowShape), op: text(), flag: text() },
     handle: async (request) => {
-      const { realm, given } = request
-      const marking = toFlagUpdate(given)
-      const found = await findRange(() => viewerOf(realm, request.me), readTerms(given.narrow), readRange(given))
+      const { realm, input } = request
+      const marking = toFlagUpdate(input)
+      const found = await findRange(() => viewerOf(realm, request.me), readTerms(input.narrow), readRange(input))
       const { me } = request
       const ids = readable(realm, me, found.ids)
         .map(({ id }) => id)
@@ -133,9 +133,9 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     path: '/messages/matches_narrow',
     who: 'account',
     parameters: { msg_ids: messageIds(), narrow: json(narrowShape) },
-    handle: ({ realm, me, given }) => {
-      const terms = readTerms(given.narrow)
-      const ids = select(realm.store, narrowOf(viewerOf(realm, me), terms), given.msg_ids)
+    handle: ({ realm, me, input }) => {
+      const terms = readTerms(input.narrow)
+      const ids = select(realm.store, narrowOf(viewerOf(realm, me), terms), input.msg_ids)
       const search = searchOf(terms) ?? []
       const found = readable(realm, me, ids).map((row) => ({ [row.id]: matches(realm, row, search) }))
       const { texts, isComplete } = takeFitting(found, MESSAGES_BYTES_MAX)
@@ -159,10 +159,10 @@ function refuseRange(sent: ReadonlySet<string>): void {
 
 /** Those that are still there and his to read, each looked up when it is asked for. */
 function* readable(realm: Realm, me: User | null, ids: readonly number[]): Generator<MessageRow> {
-  const sight = visibilityOf(realm, me)
+  const visibility = visibilityOf(realm, me)
   for (const id of ids) {
     const row = realm.store.messages.get(id)
-    if (row !== undefined && sight.canRead(row)) yield row
+    if (row !== undefined && visibility.canRead(row)) yield row
   }
 }
 

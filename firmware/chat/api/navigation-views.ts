@@ -25,8 +25,8 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     path: '/navigation_views',
     who: 'account',
     parameters: { fragment: nameText(), is_pinned: boolean(), name: nameText().optional() },
-    handle: ({ realm, me, given }) => {
-      addNavigationView(realm, me, { fragment: given.fragment, isPinned: given.is_pinned, name: given.name })
+    handle: ({ realm, me, input }) => {
+      addNavigationView(realm, me, { fragment: input.fragment, isPinned: input.is_pinned, name: input.name })
       return {}
     },
   }),
@@ -36,8 +36,8 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     ...ONE,
     who: 'account',
     parameters: { is_pinned: boolean().optional(), name: nameText().optional() },
-    handle: ({ realm, me, path, given }) => {
-      changeNavigationView(realm, me, path.fragment, { isPinned: given.is_pinned, name: given.name })
+    handle: ({ realm, me, path, input }) => {
+      changeNavigationView(realm, me, path.fragment, { isPinned: input.is_pinned, name: input.name })
       return {}
     },
   }),

@@ -24,7 +24,7 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/alert_words',
     who: 'account',
     parameters: { alert_words: json(z.array(nameString())) },
-    handle: ({ realm, me, given }) => ({ alert_words: addAlertWords(realm, me, given.alert_words) }),
+    handle: ({ realm, me, input }) => ({ alert_words: addAlertWords(realm, me, input.alert_words) }),
   }),
   declare({
     row: 'E82',
@@ -32,7 +32,7 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/alert_words',
     who: 'account',
     parameters: { alert_words: texts() },
-    handle: ({ realm, me, given }) => ({ alert_words: removeAlertWords(realm, me, given.alert_words) }),
+    handle: ({ realm, me, input }) => ({ alert_words: removeAlertWords(realm, me, input.alert_words) }),
   }),
   declare({
     row: 'E83',
@@ -63,8 +63,8 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/onboarding_steps',
     who: 'human',
     parameters: { onboarding_step: text() },
-    handle: ({ realm, me, given }) => {
-      markSeen(realm, me, given.onboarding_step)
+    handle: ({ realm, me, input }) => {
+      markSeen(realm, me, input.onboarding_step)
       return {}
     },
   }),

@@ -11,11 +11,11 @@ export const playgroundDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/playgrounds',
     who: 'administrator',
     parameters: { name: nameText(), pygments_language: nameText(), url_template: nameText() },
-    handle: ({ realm, given }) => ({
+    handle: ({ realm, input }) => ({
       id: addPlayground(realm, {
-        name: given.name,
-        language: given.pygments_language,
-        urlTemplate: given.url_template,
+        name: input.name,
+        language: input.pygments_language,
+        urlTemplate: input.url_template,
       }),
     }),
   }),

@@ -50,8 +50,8 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     segments: { user_id: integer() },
     parameters: statusParameters,
-    handle: ({ realm, me, path, given }) => {
-      setGivenStatus(realm, findOwnUser(realm, me, path.user_id), given, undefined)
+    handle: ({ realm, me, path, input }) => {
+      setGivenStatus(realm, findOwnUser(realm, me, path.user_id), input, undefined)
       return {}
     },
   }),
@@ -61,8 +61,8 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/status',
     who: 'account',
     parameters: { ...statusParameters, away: boolean().optional() },
-    handle: ({ realm, me, given }) => {
-      setGivenStatus(realm, me, given, given.away)
+    handle: ({ realm, me, input }) => {
+      setGivenStatus(realm, me, input, input.away)
       return {}
     },
   }),
@@ -84,14 +84,14 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
         .default(HISTORY_DAYS),
       slim_presence: boolean().default(false),
     },
-    handle: ({ realm, me, given }) => {
-      takeReport(realm, me, given.status)
-      if (given.ping_only) return { server_timestamp: nowOf(realm), zephyr_mirror_active: false }
-      const isModern = given.slim_presence || given.last_update_id !== undefined
+    handle: ({ realm, me, input }) => {
+      takeReport(realm, me, input.status)
+      if (input.ping_only) return { server_timestamp: nowOf(realm), zephyr_mirror_active: false }
+      const isModern = input.slim_presence || input.last_update_id !== undefined
       const { presences, lastUpdateId } = presencesFor(realm, me, {
         form: isModern ? 'modern' : 'legacy',
-        historyDays: given.history_limit_days,
-        after: given.last_update_id ?? -1,
+        historyDays: input.history_limit_days,
+        after: input.last_update_id ?? -1,
       })
       return {
         presence_last_update_id: lastUpdateId,
@@ -130,10 +130,10 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
 
 const brief = ({ status, timestamp }: { status: string; timestamp: number }) => ({ status, timestamp })
 
-function setGivenStatus(realm: Realm, user: User, given: GivenStatus, away: boolean | undefined): void {
-  const { status_text: text, emoji_name: name } = given
-  const code = given.emoji_code || undefined
-  const type = given.reaction_type || undefined
+function setGivenStatus(realm: Realm, user: User, input: GivenStatus, away: boolean | undefined): void {
+  const { status_text: text, emoji_name: name } = input
+  const code = input.emoji_code || undefined
+  const type = input.reaction_type || undefined
   if (name === undefined && (code !== undefined || type !== undefined))
     throw badRequest('Client must pass emoji_name if they pass either emoji_code or reaction_type.')
   if (text === undefined && name === undefined && away === undefined)

@@ -34,13 +34,13 @@ type Properties = {
   editable_by_user: boolean | undefined
 }
 
-const fieldOf = (given: Properties) => ({
-  name: given.name,
-  hint: given.hint,
-  fieldData: given.field_data,
-  inSummary: given.display_in_profile_summary,
-  isRequired: given.required,
-  isEditable: given.editable_by_user,
+const fieldOf = (input: Properties) => ({
+  name: input.name,
+  hint: input.hint,
+  fieldData: input.field_data,
+  inSummary: input.display_in_profile_summary,
+  isRequired: input.required,
+  isEditable: input.editable_by_user,
 })
 
 export const profileFieldDeclarations: readonly AnyDeclaration[] = [
@@ -57,7 +57,7 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/profile_fields',
     who: 'administrator',
     parameters: { field_type: json(z.literal(TYPES)), ...properties },
-    handle: ({ realm, given }) => ({ id: addField(realm, given.field_type as FieldType, fieldOf(given)) }),
+    handle: ({ realm, input }) => ({ id: addField(realm, input.field_type as FieldType, fieldOf(input)) }),
   }),
   declare({
     row: 'E117',
@@ -65,8 +65,8 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/profile_fields',
     who: 'administrator',
     parameters: { order: integers() },
-    handle: ({ realm, given }) => {
-      orderFields(realm, given.order)
+    handle: ({ realm, input }) => {
+      orderFields(realm, input.order)
       return {}
     },
   }),
@@ -76,8 +76,8 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     ...ONE,
     who: 'administrator',
     parameters: properties,
-    handle: ({ realm, path, given }) => {
-      changeField(realm, path.field_id, fieldOf(given))
+    handle: ({ realm, path, input }) => {
+      changeField(realm, path.field_id, fieldOf(input))
       return {}
     },
   }),
@@ -97,8 +97,8 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/profile_data',
     who: 'human',
     parameters: { data: json(givenValues) },
-    handle: ({ realm, me, given }) => {
-      realm.transaction((turn) => changeProfile(realm, turn, me, me, given.data))
+    handle: ({ realm, me, input }) => {
+      realm.transaction((turn) => changeProfile(realm, turn, me, me, input.data))
       return {}
     },
   }),
@@ -108,8 +108,8 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/profile_data',
     who: 'human',
     parameters: { data: integers().where((ids) => ids.length <= VALUES_MAX, `must have at most ${VALUES_MAX} ids`) },
-    handle: ({ realm, me, given }) => {
-      realm.transaction((turn) => removeValues(realm, turn, me, given.data))
+    handle: ({ realm, me, input }) => {
+      realm.transaction((turn) => removeValues(realm, turn, me, input.data))
       return {}
     },
   }),

@@ -13,8 +13,8 @@ const tokens = (row: string, path: string, kind: 'apns' | 'fcm'): readonly AnyDe
     path,
     who: 'human',
     parameters: { token: text(), appid: kind === 'apns' ? text() : text().optional() },
-    handle: ({ realm, me, given }) => {
-      addToken(realm, me, { kind, token: given.token, appId: kind === 'apns' ? (given.appid ?? '') : null })
+    handle: ({ realm, me, input }) => {
+      addToken(realm, me, { kind, token: input.token, appId: kind === 'apns' ? (input.appid ?? '') : null })
       return {}
     },
   }),
@@ -24,8 +24,8 @@ const tokens = (row: string, path: string, kind: 'apns' | 'fcm'): readonly AnyDe
     path,
     who: 'human',
     parameters: { token: text() },
-    handle: ({ realm, me, given }) => {
-      removeToken(realm, me, kind, given.token)
+    handle: ({ realm, me, input }) => {
+      removeToken(realm, me, kind, input.token)
       return {}
     },
   }),
@@ -44,13 +44,13 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
       bouncer_public_key: text(),
       encrypted_push_registration: text(),
     },
-    handle: ({ realm, me, given }) =>
+    handle: ({ realm, me, input }) =>
       registerDevice(realm, me, {
-        accountId: given.push_account_id,
-        tokenKind: given.token_kind,
-        pushKey: given.push_key,
-        bouncerPublicKey: given.bouncer_public_key,
-        registration: given.encrypted_push_registration,
+        accountId: input.push_account_id,
+        tokenKind: input.token_kind,
+        pushKey: input.push_key,
+        bouncerPublicKey: input.bouncer_public_key,
+        registration: input.encrypted_push_registration,
       }),
   }),
   declare({
@@ -59,7 +59,7 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     path: '/mobile_push/test_notification',
     who: 'human',
     parameters: { token: text().optional() },
-    handle: ({ realm, me, given }) => testToken(realm, me, given.token),
+    handle: ({ realm, me, input }) => testToken(realm, me, input.token),
   }),
   declare({
     row: 'E136',

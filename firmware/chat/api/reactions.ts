@@ -20,11 +20,11 @@ export const reactionDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments,
     parameters: { emoji_name: name(), ...optional },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       addReaction(realm, me, path.message_id, {
-        name: given.emoji_name,
-        code: given.emoji_code,
-        type: given.reaction_type,
+        name: input.emoji_name,
+        code: input.emoji_code,
+        type: input.reaction_type,
       })
       return {}
     },
@@ -36,11 +36,11 @@ export const reactionDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments,
     parameters: { emoji_name: name().optional(), ...optional },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       removeReaction(realm, me, path.message_id, {
-        name: given.emoji_name,
-        code: given.emoji_code,
-        type: given.reaction_type,
+        name: input.emoji_name,
+        code: input.emoji_code,
+        type: input.reaction_type,
       })
       return {}
     },

@@ -32,8 +32,8 @@ const rows = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
     declare({
       ...shared,
       method: 'GET',
-      handle: ({ realm, given }) => {
-        const picture = pictureOf(given)
+      handle: ({ realm, input }) => {
+        const picture = pictureOf(input)
         return answer(name, picture, pictureFields(organizationOf(realm.state), picture))
       },
     }),
@@ -41,17 +41,17 @@ const rows = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
       ...shared,
       method: 'POST',
       fileBytesMax: AVATAR_BYTES_MAX,
-      handle: async ({ realm, given, file }) => {
+      handle: async ({ realm, input, file }) => {
         if (file === undefined) throw badRequest(`You must upload exactly one ${name}.`)
-        const picture = pictureOf(given)
+        const picture = pictureOf(input)
         return answer(name, picture, setRealmPicture(realm, picture, await readPicture(file)))
       },
     }),
     declare({
       ...shared,
       method: 'DELETE',
-      handle: ({ realm, given }) => {
-        const picture = pictureOf(given)
+      handle: ({ realm, input }) => {
+        const picture = pictureOf(input)
         return answer(name, picture, setRealmPicture(realm, picture, null))
       },
     }),

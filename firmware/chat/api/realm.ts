@@ -54,8 +54,8 @@ const defaultParameters: Record<string, Parameter<unknown>> = Object.fromEntries
   Object.entries(settingParameters).filter(([name]) => !(NOT_IN_REALM_DEFAULTS as readonly string[]).includes(name)),
 )
 
-const pick = (given: Readonly<Record<string, unknown>>, names: object) =>
-  Object.fromEntries(Object.keys(names).map((name) => [name, given[name]]))
+const pick = (input: Readonly<Record<string, unknown>>, names: object) =>
+  Object.fromEntries(Object.keys(names).map((name) => [name, input[name]]))
 
 export const realmDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -71,12 +71,12 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
       authentication_methods: json(z.record(z.string(), z.boolean())).optional(),
       string_id: text().optional(),
     },
-    handle: ({ realm, me, given, sent }) => {
+    handle: ({ realm, me, input, sent }) => {
       expectOwnerFor(me, sent)
-      if (given.string_id !== undefined) throw badRequest('Must be a demo organization.')
-      expectSignIn(given.authentication_methods as Record<string, boolean> | undefined)
-      const settings = pick(given, realmParameters) as GivenRealmSettings
-      const groups = pick(given, groupParameters) as GivenGroups
+      if (input.string_id !== undefined) throw badRequest('Must be a demo organization.')
+      expectSignIn(input.authentication_methods as Record<string, boolean> | undefined)
+      const settings = pick(input, realmParameters) as GivenRealmSettings
+      const groups = pick(input, groupParameters) as GivenGroups
       return realm.transaction((turn) => {
         expectChannels(realm, me, settings)
         const changed = {
@@ -97,8 +97,8 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     audit: {},
     parameters: defaultParameters,
-    handle: ({ realm, given }) => {
-      realm.transaction((turn) => changeUserDefaults(realm, turn, given as Parameters<typeof changeUserDefaults>[2]))
+    handle: ({ realm, input }) => {
+      realm.transaction((turn) => changeUserDefaults(realm, turn, input as Parameters<typeof changeUserDefaults>[2]))
       return {}
     },
   }),
@@ -109,16 +109,16 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     parameters: {
       welcome_message_custom_text: prose()
-        .map((given) => given.trim())
-        .where((given) => given !== '', 'cannot be blank')
+        .map((input) => input.trim())
+        .where((input) => input !== '', 'cannot be blank')
         .where(
-          (given) => [...given].length <= WELCOME_CHARACTERS_MAX,
+          (input) => [...input].length <= WELCOME_CHARACTERS_MAX,
           `must have at most ${WELCOME_CHARACTERS_MAX} characters`,
         ),
     },
-    handle: ({ realm, me, given }) => ({
+    handle: ({ realm, me, input }) => ({
       message_id: realm.transaction((turn) =>
-        noticePerson(realm, turn, me, given.welcome_message_custom_text, welcomeBot(realm)),
+        noticePerson(realm, turn, me, input.welcome_message_custom_text, welcomeBot(realm)),
       ),
     }),
   }),
@@ -130,8 +130,8 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     who: 'owner',
     audit: {},
     parameters: { deletion_delay_days: nullable(naturalNumber()) },
-    handle: ({ realm, given }) => {
-      if (given.deletion_delay_days !== undefined)
+    handle: ({ realm, input }) => {
+      if (input.deletion_delay_days !== undefined)
         throw badRequest('Only the administrator of the server deletes the data of an organization')
       deactivateOrganization(realm)
       return {}

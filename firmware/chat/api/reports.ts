@@ -15,8 +15,8 @@ const report = (path: string): AnyDeclaration =>
       report_type: oneOf(...(Object.keys(REPORT_TYPES) as ReportType[])),
       description: prose().default(''),
     },
-    handle: ({ realm, me, path, given }) => {
-      reportMessage(realm, me, path.message_id, given.report_type, given.description)
+    handle: ({ realm, me, path, input }) => {
+      reportMessage(realm, me, path.message_id, input.report_type, input.description)
       return {}
     },
   })

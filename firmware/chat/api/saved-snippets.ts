@@ -25,7 +25,7 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     path: '/saved_snippets',
     who: 'account',
     parameters: { title: nameText(), content: text() },
-    handle: ({ realm, me, given }) => ({ saved_snippet_id: addSavedSnippet(realm, me, given.title, given.content) }),
+    handle: ({ realm, me, input }) => ({ saved_snippet_id: addSavedSnippet(realm, me, input.title, input.content) }),
   }),
   declare({
     row: 'E40',
@@ -33,8 +33,8 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     ...ONE,
     who: 'account',
     parameters: { title: nameText().optional(), content: text().optional() },
-    handle: ({ realm, me, path, given }) => {
-      changeSavedSnippet(realm, me, path.saved_snippet_id, given)
+    handle: ({ realm, me, path, input }) => {
+      changeSavedSnippet(realm, me, path.saved_snippet_id, input)
       return {}
     },
   }),

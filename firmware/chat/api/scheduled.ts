@@ -28,17 +28,17 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
       scheduled_delivery_timestamp: integer(),
       read_by_sender: boolean().optional(),
     },
-    handle: ({ realm, me, given, client }) => {
+    handle: ({ realm, me, input, client }) => {
       const outgoing = {
-        kind: KINDS[given.type],
-        to: given.to,
-        topic: given.topic,
-        content: given.content,
+        kind: KINDS[input.type],
+        to: input.to,
+        topic: input.topic,
+        content: input.content,
         client,
-        readBySender: given.read_by_sender,
+        readBySender: input.read_by_sender,
         local: undefined,
       }
-      return { scheduled_message_id: schedule(realm, me, outgoing, given.scheduled_delivery_timestamp) }
+      return { scheduled_message_id: schedule(realm, me, outgoing, input.scheduled_delivery_timestamp) }
     },
   }),
   declare({
@@ -60,13 +60,13 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
       topic: topic().optional(),
       scheduled_delivery_timestamp: integer().optional(),
     },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       changeScheduled(realm, me, path.scheduled_message_id, {
-        ...(given.type !== undefined && { kind: KINDS[given.type] }),
-        ...(given.to !== undefined && { to: given.to }),
-        ...(given.content !== undefined && { content: given.content }),
-        topic: given.topic,
-        time: given.scheduled_delivery_timestamp,
+        ...(input.type !== undefined && { kind: KINDS[input.type] }),
+        ...(input.to !== undefined && { to: input.to }),
+        ...(input.content !== undefined && { content: input.content }),
+        topic: input.topic,
+        time: input.scheduled_delivery_timestamp,
       })
       return {}
     },
@@ -87,8 +87,8 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     path: '/reminders',
     who: 'account',
     parameters: { message_id: integer(), scheduled_delivery_timestamp: integer(), note: prose().default('') },
-    handle: ({ realm, me, given }) => ({
-      reminder_id: remind(realm, me, given.message_id, given.scheduled_delivery_timestamp, given.note),
+    handle: ({ realm, me, input }) => ({
+      reminder_id: remind(realm, me, input.message_id, input.scheduled_delivery_timestamp, input.note),
     }),
   }),
   declare({

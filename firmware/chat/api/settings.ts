@@ -62,8 +62,8 @@ const change = (row: string, path: string): AnyDeclaration =>
     usesReserve: true,
     audit: { parameters: ['email', 'new_password', 'target_users'] },
     parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
-    handle: async ({ realm, passwords, me, given, sent, exchange: { address } }) => {
-      const { full_name, email, old_password, new_password, target_users, ...settings } = given
+    handle: async ({ realm, passwords, me, input, sent, exchange: { address } }) => {
+      const { full_name, email, old_password, new_password, target_users, ...settings } = input
       const chosen = Object.fromEntries(
         Object.entries(settings).filter(([, value]) => value !== undefined),
       ) as GivenSettings
@@ -85,7 +85,7 @@ function changeOthers(
   realm: Realm,
   me: User,
   target: z.output<typeof targetUsers>,
-  given: GivenSettings,
+  input: GivenSettings,
   sent: ReadonlySet<string>,
 ): void {
   if (!atLeast(me.role, ROLES.administrator)) throw badRequest('Must be an organization administrator')
@@ -95,28 +95,28 @@ function changeOthers(
       parameters: ['target_users', ...refused],
     })
   const { user_ids: userIds = [], group_ids: groupIds = [], skip_if_already_edited: skipIfEdited } = target
-  realm.transaction((turn) => changeSettingsOf(realm, turn, me, { userIds, groupIds, skipIfEdited }, given))
+  realm.transaction((tx) => changeSettingsOf(realm, tx, me, { userIds, groupIds, skipIfEdited }, input))
 }
 
 async function changeOwn(
   realm: Realm,
   passwords: Passwords,
   me: User,
-  given: Identity,
+  input: Identity,
   settings: GivenSettings,
 ): Promise<void> {
   const before = realm.state.password.get(me.id)
-  const password = given.new_password === undefined ? null : await newPassword(passwords, me, before, given)
-  realm.transaction((turn) => {
+  const password = input.new_password === undefined ? null : await newPassword(passwords, me, before, input)
+  realm.transaction((tx) => {
     let user = realm.state.user.get(me.id)!
     if (password !== null) {
       // Somebody else may have set one meanwhile: the old one that was shown is no longer the old one.
       if (realm.state.password.get(me.id) !== before) throw badRequest('Wrong password!')
-      setPassword(turn, password)
+      setPassword(tx, password)
     }
-    if (given.email !== undefined) user = changeOwnAddress(realm, turn, user, given.email)
-    if (given.full_name !== undefined) user = changeOwnName(realm, turn, user, given.full_name)
-    changeSettings(realm, turn, user, settings)
+    if (input.email !== undefined) user = changeOwnAddress(realm, tx, user, input.email)
+    if (input.full_name !== undefined) user = changeOwnName(realm, tx, user, input.full_name)
+    changeSettings(realm, tx, user, settings)
   })
 }
 
@@ -132,19 +132,19 @@ async function newPassword(
   return passwords.digest(me.id, wanted!, 'new_password')
 }
 
-function changeOwnAddress(realm: Realm, turn: Transaction, user: User, email: string): User {
+function changeOwnAddress(realm: Realm, tx: Transaction, user: User, email: string): User {
   if (email.trim() === user.deliveryEmail) return user
   if (user.bot !== null) throw badRequest('The address of a bot comes from its short name')
   expectAllowed(realm, user, 'email_changes_disabled', 'Email address changes are disabled in this organization.')
-  const after = changeAddress(realm, turn, user, { email, parameter: 'email', isAddressTrusted: false })
+  const after = changeAddress(realm, tx, user, { email, parameter: 'email', isAddressTrusted: false })
   countAddressChange(realm, user.id)
   return after
 }
 
-function changeOwnName(realm: Realm, turn: Transaction, user: User, name: string): User {
+function changeOwnName(realm: Realm, tx: Transaction, user: User, name: string): User {
   if (name.trim() === user.fullName) return user
   expectAllowed(realm, user, 'name_changes_disabled', 'Name changes are disabled in this organization.')
-  return changeName(realm, turn, user, name)
+  return changeName(realm, tx, user, name)
 }
 
 /** What the organisation keeps its people from, administrators may do. */

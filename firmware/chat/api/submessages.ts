@@ -11,8 +11,8 @@ export const submessageDeclarations: readonly AnyDeclaration[] = [
     path: '/submessage',
     who: 'account',
     parameters: { message_id: integer(), msg_type: oneOf('widget'), content: text() },
-    handle: ({ realm, me, given }) => {
-      addSubmessage(realm, me, given.message_id, given.content)
+    handle: ({ realm, me, input }) => {
+      addSubmessage(realm, me, input.message_id, input.content)
       return {}
     },
   }),

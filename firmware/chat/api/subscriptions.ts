@@ -37,8 +37,8 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/subscriptions',
     who: 'account',
     parameters: { include_subscribers: oneOf('true', 'false', 'partial', '"partial"').default('false') },
-    handle: ({ realm, me, given }) => {
-      const include = given.include_subscribers.replaceAll('"', '') as IncludeSubscribers
+    handle: ({ realm, me, input }) => {
+      const include = input.include_subscribers.replaceAll('"', '') as IncludeSubscribers
       return { subscriptions: ownSubscriptions(realm, me, include) }
     },
   }),
@@ -59,19 +59,19 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       ...newChannelParameters,
       send_new_subscription_messages: boolean().default(true),
     },
-    handle: ({ realm, me, given }) =>
+    handle: ({ realm, me, input }) =>
       realm.transaction((turn) => {
-        const done = subscribeTo(realm, turn, me, given.subscriptions, {
-          principals: given.principals,
-          isFatal: given.authorization_errors_fatal,
-          settings: newChannelSettings(given),
+        const done = subscribeTo(realm, turn, me, input.subscriptions, {
+          principals: input.principals,
+          isFatal: input.authorization_errors_fatal,
+          settings: newChannelSettings(input),
         })
-        if (given.announce) announceChannels(realm, turn, me, done.created)
-        const tells = given.send_new_subscription_messages && tellNewSubscribers(realm, turn, me, done.added)
+        if (input.announce) announceChannels(realm, turn, me, done.created)
+        const tells = input.send_new_subscription_messages && tellNewSubscribers(realm, turn, me, done.added)
         return {
           ...subscribedAnswer(done),
           new_subscription_messages_sent: tells,
-          ...(!given.authorization_errors_fatal && { unauthorized: done.unauthorized }),
+          ...(!input.authorization_errors_fatal && { unauthorized: done.unauthorized }),
         }
       }),
   }),
@@ -89,17 +89,17 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       delete: channelNames().default([]),
     },
     handle: async (request) => {
-      const { realm, given } = request
-      if (given.add.length === 0 && given.delete.length === 0)
+      const { realm, input } = request
+      if (input.add.length === 0 && input.delete.length === 0)
         throw badRequest('Nothing to do. Specify at least one of "add" or "delete".')
       const options = { principals: undefined, isFatal: true, settings: ORDINARY }
       // First, so that a refusal leaves all as it was; if rights are lost during the marking, what is marked stays read.
-      if (given.delete.length > 0) expectMaySubscribe(realm, request.me, given.add, options)
-      await readBeforeLeaving(realm, request.me, given.delete, undefined)
+      if (input.delete.length > 0) expectMaySubscribe(realm, request.me, input.add, options)
+      await readBeforeLeaving(realm, request.me, input.delete, undefined)
       return realm.transaction((turn) => {
         const { me } = request
-        const done = subscribeTo(realm, turn, me, given.add, options)
-        const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.delete, undefined)
+        const done = subscribeTo(realm, turn, me, input.add, options)
+        const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, input.delete, undefined)
         return { ...subscribedAnswer(done), removed, not_removed: notRemoved, new_subscription_messages_sent: true }
       })
     },
@@ -111,8 +111,8 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: { subscriptions: channelNames(), principals: principals() },
     handle: async (request) => {
-      const { realm, given } = request
-      const { subscriptions, principals } = given
+      const { realm, input } = request
+      const { subscriptions, principals } = input
       await readBeforeLeaving(realm, request.me, subscriptions, principals)
       return realm.transaction((turn) => {
         const { removed, notRemoved } = unsubscribeFrom(realm, turn, request.me, subscriptions, principals)
@@ -138,8 +138,8 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
           .max(CHANGES_MAX),
       ),
     },
-    handle: ({ realm, me, given }) => {
-      changeProperties(realm, me, given.subscription_data)
+    handle: ({ realm, me, input }) => {
+      changeProperties(realm, me, input.subscription_data)
       return {}
     },
   }),

@@ -29,8 +29,8 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     segments: { stream_id: integer() },
     parameters: { topic_name: topic() },
     handle: async (request) => {
-      const { realm, path, given } = request
-      const isDone = await deleteTopic(realm, () => request.me, path.stream_id, given.topic_name)
+      const { realm, path, input } = request
+      const isDone = await deleteTopic(realm, () => request.me, path.stream_id, input.topic_name)
       return isDone ? { complete: true } : partly({ complete: false })
     },
   }),
@@ -41,11 +41,11 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { stream_id: integer() },
     parameters: { allow_empty_topic_name: boolean().default(false) },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       const topics = topicsOf(realm, me, findReadableChannel(realm, me, path.stream_id))
       return {
         topics: topics.map(({ name, maxId }) => ({
-          name: topicName(name, given.allow_empty_topic_name),
+          name: topicName(name, input.allow_empty_topic_name),
           max_id: maxId,
         })),
       }
@@ -62,16 +62,16 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
       topic: wholeTopic,
       op: oneOf('add', 'remove'),
     },
-    handle: ({ realm, me, given }) => {
-      if (given.stream_id !== undefined && given.stream !== undefined)
+    handle: ({ realm, me, input }) => {
+      if (input.stream_id !== undefined && input.stream !== undefined)
         throw badRequest("Please choose one: 'stream' or 'stream_id'.")
-      if (given.stream_id === undefined && given.stream === undefined) throw badRequest("Missing 'stream_id' argument")
+      if (input.stream_id === undefined && input.stream === undefined) throw badRequest("Missing 'stream_id' argument")
       realm.transaction((turn) => {
         const channel =
-          given.stream_id === undefined
-            ? findChannelByName(realm, me, given.stream!)
-            : findChannel(realm, me, given.stream_id)
-        setUserTopic(realm, turn, me.id, channel, given.topic, given.op === 'add' ? 1 : 0)
+          input.stream_id === undefined
+            ? findChannelByName(realm, me, input.stream!)
+            : findChannel(realm, me, input.stream_id)
+        setUserTopic(realm, turn, me.id, channel, input.topic, input.op === 'add' ? 1 : 0)
       })
       return {}
     },
@@ -82,10 +82,10 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     path: '/user_topics',
     who: 'account',
     parameters: { stream_id: integer(), topic: wholeTopic, visibility_policy: json(z.literal([0, 1, 2, 3])) },
-    handle: ({ realm, me, given }) => {
+    handle: ({ realm, me, input }) => {
       realm.transaction((turn) => {
-        const channel = findChannel(realm, me, given.stream_id)
-        setUserTopic(realm, turn, me.id, channel, given.topic, given.visibility_policy as TopicPolicy)
+        const channel = findChannel(realm, me, input.stream_id)
+        setUserTopic(realm, turn, me.id, channel, input.topic, input.visibility_policy as TopicPolicy)
       })
       return {}
     },

@@ -24,15 +24,15 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
       stream_id: integer().optional(),
       topic: text().optional(),
     },
-    handle: ({ realm, me, given, level }) => {
-      if (given.type === 'direct' || given.type === 'private') {
-        if (given.to === undefined) throw missing('to')
-        typeDirect(realm, me, given.op, given.to)
+    handle: ({ realm, me, input, level }) => {
+      if (input.type === 'direct' || input.type === 'private') {
+        if (input.to === undefined) throw missing('to')
+        typeDirect(realm, me, input.op, input.to)
         return {}
       }
-      if (given.stream_id === undefined) throw missing('stream_id')
-      if (given.topic === undefined) throw missing('topic')
-      typeInChannel(realm, me, given.op, given.stream_id, asTopic(given.topic, { isLiteral: isOlder(level, 372) }))
+      if (input.stream_id === undefined) throw missing('stream_id')
+      if (input.topic === undefined) throw missing('topic')
+      typeInChannel(realm, me, input.op, input.stream_id, asTopic(input.topic, { isLiteral: isOlder(level, 372) }))
       return {}
     },
   }),
@@ -44,8 +44,8 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { message_id: integer() },
     parameters: { op: op() },
-    handle: ({ realm, me, path, given }) => {
-      typeEdit(realm, me, given.op, path.message_id)
+    handle: ({ realm, me, path, input }) => {
+      typeEdit(realm, me, input.op, path.message_id)
       return {}
     },
   }),
@@ -56,8 +56,8 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     usesReserve: true,
     who: 'account',
     parameters: { message_id: integer(), op: op() },
-    handle: ({ realm, me, given }) => {
-      typeEdit(realm, me, given.op, given.message_id)
+    handle: ({ realm, me, input }) => {
+      typeEdit(realm, me, input.op, input.message_id)
       return {}
     },
   }),

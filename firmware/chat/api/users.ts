@@ -43,12 +43,12 @@ interface GivenView {
 }
 
 /** Null: to a spectator. */
-const formFor = (realm: Realm, me: User | null, user: User, given: GivenView) =>
+const formFor = (realm: Realm, me: User | null, user: User, input: GivenView) =>
   me === null
     ? spectatorObject(realm, user)
     : userFor(realm, me, user, {
-        clientGravatar: given.client_gravatar,
-        includeProfileData: given.include_custom_profile_fields,
+        clientGravatar: input.client_gravatar,
+        includeProfileData: input.include_custom_profile_fields,
       })
 
 /** What may be deleted with an account. Contract section 3.4.1. */
@@ -66,14 +66,14 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     path: '/users',
     who: 'anyone',
     parameters: { user_ids: integers().optional(), ...view },
-    handle: ({ realm, me: sender, given }) => {
+    handle: ({ realm, me: sender, input }) => {
       const me = reader(realm, sender)
-      const wanted = given.user_ids && new Set(given.user_ids)
+      const wanted = input.user_ids && new Set(input.user_ids)
       const mayAccess = me === null ? spectatorAccess(realm) : accessOf(realm, me)
       const users = [...realm.state.user.all()].filter(
         (user) => !user.isSystemBot && (wanted?.has(user.id) ?? true) && mayAccess(user),
       )
-      return { members: users.map((user) => formFor(realm, me, user, given)) }
+      return { members: users.map((user) => formFor(realm, me, user, input)) }
     },
   }),
   declare({
@@ -93,10 +93,10 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     who: 'anyone',
     segments: userSegment,
     parameters: view,
-    handle: ({ realm, me: sender, path, given }) => {
+    handle: ({ realm, me: sender, path, input }) => {
       const me = reader(realm, sender)
       const user = me === null ? findForSpectator(realm, path.user_id) : findUser(realm, me, path.user_id)
-      return { user: formFor(realm, me, user, given) }
+      return { user: formFor(realm, me, user, input) }
     },
   }),
   declare({
@@ -106,13 +106,13 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     audit: {},
     parameters: { email: text(), password: text(), full_name: text() },
-    handle: async ({ realm, passwords, given }) => {
-      const password = await passwords.digest(0, given.password)
+    handle: async ({ realm, passwords, input }) => {
+      const password = await passwords.digest(0, input.password)
       return realm.transaction((turn) => {
-        expectFreeName(realm, given.full_name, null)
+        expectFreeName(realm, input.full_name, null)
         const user = addPerson(realm, turn, {
-          email: given.email.trim(),
-          fullName: given.full_name,
+          email: input.email.trim(),
+          fullName: input.full_name,
           role: ROLES.member,
           isAddressTrusted: true,
         })
@@ -135,19 +135,19 @@ export const userDeclarations: readonly AnyDeclaration[] = [
       profile_data: json(givenValues).optional(),
       new_email: text().optional(),
     },
-    handle: ({ realm, me, path, given }) => {
+    handle: ({ realm, me, path, input }) => {
       realm.transaction((turn) => {
         let user = findOwnUser(realm, me, path.user_id)
-        if (given.new_email !== undefined) {
+        if (input.new_email !== undefined) {
           if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
           expectMayDeactivate(me, user) // whoever has the address may be let in as its owner: row E3
           const isOwn = user.id === me.id || user.id === me.bot?.ownerId
-          const address = { email: given.new_email, parameter: 'new_email', isAddressTrusted: !isOwn }
+          const address = { email: input.new_email, parameter: 'new_email', isAddressTrusted: !isOwn }
           user = changeAddress(realm, turn, user, address)
         }
-        if (given.full_name !== undefined) user = changeName(realm, turn, user, given.full_name)
-        if (given.profile_data !== undefined) user = changeProfile(realm, turn, me, user, given.profile_data)
-        if (given.role !== undefined && isRole(given.role)) changeRole(realm, turn, me, user, given.role)
+        if (input.full_name !== undefined) user = changeName(realm, turn, user, input.full_name)
+        if (input.profile_data !== undefined) user = changeProfile(realm, turn, me, user, input.profile_data)
+        if (input.role !== undefined && isRole(input.role)) changeRole(realm, turn, me, user, input.role)
       })
       return {}
     },
@@ -168,8 +168,8 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         .optional(),
       actions: json(z.partialRecord(z.enum(ACTIONS), z.boolean())).default({}),
     },
-    handle: async ({ realm, me, path, given }) => {
-      const { actions } = given
+    handle: async ({ realm, me, path, input }) => {
+      const { actions } = input
       realm.transaction((turn) => {
         const user = expectPerson(findOwnUser(realm, me, path.user_id))
         expectMayDeactivate(me, user)

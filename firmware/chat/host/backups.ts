@@ -74,32 +74,32 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
 }
 
 /** The files as of now. */
-export async function copyOf(life: ChatConnection): Promise<ChatCopy> {
-  const files = expectShape(copiedSchema, await life.ask({ do: 'beginCopy' }))
+export async function copyOf(connection: ChatConnection): Promise<ChatCopy> {
+  const files = expectShape(copiedSchema, await connection.ask({ do: 'beginCopy' }))
   let isOver = false
   return {
     async *pieces() {
       for (const { name, bytes } of files)
         for (let offset = 0; offset < bytes; ) {
           const asked = Math.min(COPY_BYTES_MAX, bytes - offset)
-          const answer = await life.ask({ do: 'readCopy', name, offset, bytes: asked })
+          const answer = await connection.ask({ do: 'readCopy', name, offset, bytes: asked })
           const piece = expectShape(pieceSchema, answer)
           yield { file: name, offset, bytes: piece }
           offset += piece.length
         }
     },
     end: () => {
-      if (!isOver) life.ask({ do: 'endCopy' }).catch(() => {}) // it has ended, and with it the copy
+      if (!isOver) connection.ask({ do: 'endCopy' }).catch(() => {}) // it has ended, and with it the copy
       isOver = true
     },
   }
 }
 
 /** All of it is on the disk when it resolves. */
-async function hand(life: ChatConnection, generation: string, pieces: Iterable<ChatPiece>): Promise<void> {
-  await life.ask({ do: 'receive', generation })
+async function hand(connection: ChatConnection, generation: string, pieces: Iterable<ChatPiece>): Promise<void> {
+  await connection.ask({ do: 'receive', generation })
   for (const { file, bytes } of pieces)
     for (let at = 0; at < bytes.length; at += COPY_BYTES_MAX)
-      await life.ask({ do: 'write', name: file, bytes: bytes.subarray(at, at + COPY_BYTES_MAX) })
-  await life.ask({ do: 'received' })
+      await connection.ask({ do: 'write', name: file, bytes: bytes.subarray(at, at + COPY_BYTES_MAX) })
+  await connection.ask({ do: 'received' })
 }

@@ -12,16 +12,16 @@ export interface Changes {
 }
 
 /** `onEnd` hears whether another process has to come, as also when the `era` in which the change began is over. */
-export function createChanges(era: () => unknown, onEnd: (isRenewed: boolean) => void): Changes {
+export function createChanges(epoch: () => unknown, onEnd: (isRenewed: boolean) => void): Changes {
   let isUnderWay = false
 
   function begin(): (isRenewed: boolean) => void {
     if (isUnderWay) throw new CofferError('busy', 'The chat is being changed, try again')
     isUnderWay = true
-    const began = era()
+    const began = epoch()
     return (isRenewed) => {
       isUnderWay = false
-      onEnd(isRenewed || era() !== began)
+      onEnd(isRenewed || epoch() !== began)
     }
   }
 

@@ -138,25 +138,25 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
 
   async function open({ generation }: ChatRecord): Promise<void> {
     process.spend()
-    const life = process.life!
+    const connection = process.connection!
     try {
-      await life.ask({ do: 'open', generation, chatKey: chatKey(), kept: commits.of(generation) })
-      if (process.life !== life) return
+      await connection.ask({ do: 'open', generation, chatKey: chatKey(), kept: commits.of(generation) })
+      if (process.connection !== connection) return
       process.opened()
       log.info('general', 'the chat is open')
-      await learnHost(life)
+      await learnHost(connection)
     } catch (error) {
-      if (process.life === life && !isLocking(error)) process.fail(messageOf(error))
+      if (process.connection === connection && !isLocking(error)) process.fail(messageOf(error))
     }
   }
 
   /** Certificates have the host of the organization's address. What is asked for is done by then, and must not seem to have failed. */
-  async function learnHost(life: ChatConnection): Promise<void> {
+  async function learnHost(connection: ChatConnection): Promise<void> {
     try {
-      const { url } = await askStatistics(life)
+      const { url } = await askStatistics(connection)
       appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
     } catch (error) {
-      if (process.life === life && !isLocking(error))
+      if (process.connection === connection && !isLocking(error))
         log.warning('general', `certificates may lack the host of the chat's url: ${messageOf(error)}`)
     }
   }
@@ -181,8 +181,8 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     })
 
   const expectRunning = (): ChatConnection => {
-    const { isOpen, life, problem } = process
-    if (isOpen && life !== null) return life
+    const { isOpen, connection, problem } = process
+    if (isOpen && connection !== null) return connection
     if (organization.record === null) throw noOrganization()
     throw new CofferError('unavailable', problem === null ? 'The chat is starting' : `The chat has failed: ${problem}`)
   }
@@ -202,7 +202,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   appliance.onState((state) => settle(state !== 'Operational'))
   appliance.onEpochEnd(() => renew())
   appliance.configuration.onChange((part) => {
-    if (part === 'chatTls') process.life?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
+    if (part === 'chatTls') process.connection?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
   })
   sync()
 
@@ -221,9 +221,9 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     figures: async () => askStatistics(expectRunning()),
     settings: async () => expectShape(settingsSchema, await askRunning({ do: 'settings' })),
     changeSettings: async (changes) => {
-      const life = expectRunning()
-      await life.ask({ do: 'changeSettings', changes })
-      await learnHost(life)
+      const connection = expectRunning()
+      await connection.ask({ do: 'changeSettings', changes })
+      await learnHost(connection)
     },
     recoverOwner: async (email, password) => {
       try {
@@ -236,7 +236,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       changes.exclusively(async () => {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         await organization.create(wanted, password)
-        if (process.life !== null) await learnHost(process.life)
+        if (process.connection !== null) await learnHost(process.connection)
       }),
     deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),
     receive: (message) => {
@@ -246,7 +246,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       onTrial = false
       sync()
     },
-    clockSet: () => process.life?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
+    clockSet: () => process.connection?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
     close: async () => {
       await process.silent()
       commits.flush()

@@ -84,14 +84,14 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
       chatTls.use(identity)
       try {
         process.want('running')
-        const life = await process.listening()
+        const connection = await process.listening()
         process.spend()
-        await life.ask({ do: 'create', generation, chatKey: key, organization, password })
+        await connection.ask({ do: 'create', generation, chatKey: key, organization, password })
         writeRecord(deviceRecords, { generation, stage: 'present' })
         process.opened()
       } catch (error) {
         try {
-          if (process.life === null || process.port === null) forget()
+          if (process.connection === null || process.port === null) forget()
           else await eraseAll()
         } catch {} // the next unlock does it
         throw error
@@ -104,8 +104,8 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
       const record = readRecord(deviceRecords)
       if (record === null) throw noOrganization()
       // One that cannot be opened has a name that nobody can read.
-      if (process.isOpen && process.life !== null) {
-        const figures = await askStatistics(process.life)
+      if (process.isOpen && process.connection !== null) {
+        const figures = await askStatistics(process.connection)
         if (figures.name !== name) throw new CofferError('invalid', 'That is not the name of the organization')
       }
       process.retry()
@@ -120,8 +120,8 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
   }
 }
 
-export const askStatistics = async (life: ChatConnection): Promise<Statistics> =>
-  expectShape(figuresSchema, await life.ask({ do: 'figures' }))
+export const askStatistics = async (connection: ChatConnection): Promise<Statistics> =>
+  expectShape(figuresSchema, await connection.ask({ do: 'figures' }))
 
 export const newGeneration = (random: Random): string => bytesToHex(random(GENERATION_BYTES))
 

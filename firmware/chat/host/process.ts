@@ -12,7 +12,7 @@ import { type ChatConnection, openChatConnection } from './asking.ts'
 
 export interface ChatProcess {
   /** The one that runs. */
-  readonly life: ChatConnection | null
+  readonly connection: ChatConnection | null
   /** Null while it does not listen. */
   readonly port: number | null
   /** The organization is open in it. */
@@ -61,7 +61,7 @@ const LAST_WORDS_MS_MAX = 5000 // they are on their way; the boot manager kills 
 
 export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   const { log } = options
-  let life: ChatConnection | null = null
+  let connection: ChatConnection | null = null
   let silence: Promise<void> = Promise.resolve()
   let isSpent = false
   let isOpen = false
@@ -89,7 +89,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   }
 
   function over(): void {
-    life = null
+    connection = null
     isOpen = false
     port = null
     wakeWaiting()
@@ -103,21 +103,21 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       onMessage: (message) => {
         if (message.type === 'commits') options.onCommits(message)
         else if (message.type === 'act') void keep(own, message)
-        else if (life === own) receive(message)
+        else if (connection === own) receive(message)
       },
       onRefused: (why) => {
         ended.resolve()
-        if (life !== own) return
+        if (connection !== own) return
         over()
         want('none')
         fail(`its process ${why}`)
       },
       onEnd: () => {
         ended.resolve()
-        if (life === own) over()
+        if (connection === own) over()
       },
     })
-    life = own
+    connection = own
     isSpent = false
     own.send({ type: 'start', start: options.start(chosenPort) })
   }
@@ -151,12 +151,12 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       wakeWaiting()
     }, START_MS_MAX)
     try {
-      while (life === null || port === null) {
+      while (connection === null || port === null) {
         if (problem !== null) throw new CofferError('unavailable', `The chat does not start: ${problem}`)
         if (isLate) throw new CofferError('unavailable', 'The chat did not start in time')
         await new Promise<void>((resolve) => waiting.push(resolve))
       }
-      return life
+      return connection
     } finally {
       clearTimeout(deadline)
     }
@@ -165,8 +165,8 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   acceptChatConnections(options.pipe, begin)
 
   return {
-    get life() {
-      return life
+    get connection() {
+      return connection
     },
     get port() {
       return port
@@ -197,7 +197,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     closed: () => (isOpen = false),
     renew() {
       if (!isSpent) return
-      life?.send({ type: 'close' })
+      connection?.send({ type: 'close' })
       isSpent = false
       over()
       want('fresh')

@@ -68,9 +68,9 @@ export const refuseNewNarrow: ReadRequest = (values) => {
 export const capability =
   (name: string, value: boolean): ReadRequest =>
   (values) => {
-    const given = parsed(values.get('client_capabilities') ?? '{"notification_settings_null":false}')
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) return
-    if (value || name in given) values.set('client_capabilities', JSON.stringify({ ...given, [name]: value }))
+    const input = parsed(values.get('client_capabilities') ?? '{"notification_settings_null":false}')
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) return
+    if (value || name in input) values.set('client_capabilities', JSON.stringify({ ...input, [name]: value }))
   }
 
 /** A type of events, and its block, that the level does not know. */
@@ -78,8 +78,8 @@ export const unlisted =
   (type: string): ReadRequest =>
   (values) => {
     for (const name of ['event_types', 'fetch_event_types']) {
-      const given = parsed(values.get(name))
-      if (Array.isArray(given)) values.set(name, JSON.stringify(given.filter((one) => one !== type)))
+      const input = parsed(values.get(name))
+      if (Array.isArray(input)) values.set(name, JSON.stringify(input.filter((one) => one !== type)))
     }
   }
 

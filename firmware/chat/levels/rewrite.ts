@@ -51,7 +51,7 @@ export function compile(gates: readonly LevelChange[]): CompiledChanges {
   const whole = of('event')
   return {
     requests,
-    answers: new Map([...answers].map(([row, edits]) => [row, inTurn(edits)])),
+    answers: new Map([...answers].map(([row, edits]) => [row, runQueued(edits)])),
     events: eventFunctions(rules),
     otherTypes: new Map(whole.filter(({ others }) => others.length > 0).map(({ type, others }) => [type, others])),
     unknownTypes: new Set(whole.filter(({ isWhole }) => isWhole).map(({ type }) => type)),
@@ -70,7 +70,7 @@ const LEVEL_ITSELF = edit([{ answer: 'E1' }, { answer: 'E6' }, { event: 'restart
 })
 
 type AnswerEdit = (body: Json, asking: RequestContext) => void
-const inTurn =
+const runQueued =
   (edits: readonly AnswerEdit[]): AnswerEdit =>
   (body, asking) => {
     for (const edit of edits) edit(body, asking)

@@ -42,7 +42,7 @@ export type Ask =
   | { do: 'create'; generation: string; chatKey: Uint8Array; organization: NewOrganization; password: Uint8Array }
   /** Nothing is left of any organization. */
   | { do: 'erase' }
-  /** Answered with `Figures`. */
+  /** Answered with `Statistics`. */
   | { do: 'figures' }
   /** Answered with `OperatorSettings`. */
   | { do: 'settings' }

@@ -142,11 +142,11 @@ function inChannels({ realm }: Viewer, isWebPublic: boolean): Condition {
 }
 
 /** Topics of that name in any channel: they are few, and each is looked up in an index. */
-function inTopics({ realm, sight }: Viewer, name: string, within: number | null): Condition {
+function inTopics({ realm, visibility }: Viewer, name: string, within: number | null): Condition {
   const folded = fold(name)
   const ids: number[] = []
   for (const { recipientId } of realm.state.channel.all()) {
-    if ((within !== null && recipientId !== within) || sight.extent(recipientId) === 'none') continue
+    if ((within !== null && recipientId !== within) || visibility.extent(recipientId) === 'none') continue
     const topic = realm.store.topics.find(recipientId, folded)
     if (topic !== undefined) ids.push(topic.id)
   }
@@ -175,7 +175,7 @@ const IS: Readonly<Record<IsOperand, (viewer: Viewer) => Condition>> = {
     const read = viewer.realm.store.flags.allRuns(user.id, 'read')
     return {
       holds: (message) =>
-        !hasOrdinal(read.get(message.birth) ?? NO_RUNS, message.ordinal) && viewer.sight.received(message),
+        !hasOrdinal(read.get(message.birth) ?? NO_RUNS, message.ordinal) && viewer.visibility.received(message),
       lead: flagged(viewer, unreadRanges(viewer.realm, user), viewer.realm.store.flags.historyOf(user.id)),
     }
   },

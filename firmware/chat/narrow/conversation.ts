@@ -14,17 +14,17 @@ export function withConversation(viewer: Viewer, terms: readonly Term[]): Term[]
   if (ids.size > 1) throw new NarrowError('more than one with')
   const others = terms.filter(({ operator }) => operator !== 'with')
   const row = viewer.realm.store.messages.get(id)
-  if (row === undefined || !viewer.sight.canRead(row)) {
+  if (row === undefined || !viewer.visibility.canRead(row)) {
     if (others.some(({ operator, negated }) => !negated && OF_CONVERSATION.has(operator))) return others
     throw new NarrowError('invalid operand of with')
   }
   const rest = others.filter(({ operator }) => !OF_CONVERSATION.has(operator))
-  const place = locationOf(viewer.realm, row)
-  if (place.kind === 'conversation')
-    return [...rest, { operator: 'dm', operand: place.conversation.userIds, negated: false }]
+  const location = locationOf(viewer.realm, row)
+  if (location.kind === 'conversation')
+    return [...rest, { operator: 'dm', operand: location.conversation.userIds, negated: false }]
   return [
     ...rest,
-    { operator: 'channel', operand: place.channel.id, negated: false },
-    { operator: 'topic', operand: place.topic, negated: false },
+    { operator: 'channel', operand: location.channel.id, negated: false },
+    { operator: 'topic', operand: location.topic, negated: false },
   ]
 }

@@ -15,8 +15,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** As HTML. */
 export function matches(realm: Realm, row: MessageRow, search: Search) {
-  const place = locationOf(realm, row)
-  const topic = place.kind === 'channel' ? place.topic : ''
+  const location = locationOf(realm, row)
+  const topic = location.kind === 'channel' ? location.topic : ''
   return {
     match_content: highlight(search, row.html),
     match_subject: highlight(

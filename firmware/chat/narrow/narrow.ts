@@ -24,9 +24,9 @@ export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
   if (viewer.user === null) expectOpen(resolved)
   const channelId = channelOf(viewer, resolved)
   const conditions = resolved.map((term) => conditionOf(term, viewer, channelId))
-  const { sight } = viewer
+  const { visibility } = viewer
   const isShared = sharesHistory(viewer, resolved)
-  const reads = isShared ? sight.canRead : ownOf(sight)
+  const reads = isShared ? visibility.canRead : ownOf(visibility)
   const quickFirst = conditions.toSorted((a, b) => Number(a.readsText ?? false) - Number(b.readsText ?? false))
   return {
     lead: leadOf(viewer, conditions, isShared),
@@ -44,9 +44,9 @@ export function searchOf(terms: readonly Term[]): Search | null {
 
 /** Messages that were sent to him, of those that he may read now. */
 const ownOf =
-  (sight: Viewer['sight']) =>
+  (visibility: Viewer['visibility']) =>
   (message: Candidate): boolean =>
-    sight.received(message) && sight.canRead(message)
+    visibility.received(message) && visibility.canRead(message)
 
 /** Whoever names a channel reads its history; else a user has his own alone, and a spectator all that is open. */
 function sharesHistory({ user }: Viewer, terms: readonly Term[]): boolean {

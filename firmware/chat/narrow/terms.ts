@@ -63,31 +63,31 @@ type Operand = z.output<typeof operand>
 type Reading = (operand: Operand, operator: string) => Bare
 
 const READINGS: Readonly<Record<NarrowOperator, Reading>> = {
-  channel: (given, as) => ({ operator: 'channel', operand: named(given, as) }),
-  channels: (given, as) => ({ operator: 'channels', operand: oneOf(CHANNELS_OPERANDS, given, as) }),
-  topic: (given, as) => ({ operator: 'topic', operand: meantTopic(text(given, as)) }),
-  sender: (given, as) => ({ operator: 'sender', operand: named(given, as) }),
-  dm: (given, as) => ({ operator: 'dm', operand: parties(given, as) }),
-  'dm-including': (given, as) => ({ operator: 'dm-including', operand: named(given, as) }),
-  'group-pm-with': (given, as) => ({ operator: 'group-pm-with', operand: named(given, as) }),
-  is: (given, as) => ({ operator: 'is', operand: oneOf(IS_OPERANDS, given === 'private' ? 'dm' : given, as) }),
-  has: (given, as) => ({ operator: 'has', operand: oneOf(HAS_OPERANDS, given, as) }),
-  in: (given, as) => ({ operator: 'in', operand: oneOf(IN_OPERANDS, given, as) }),
-  search: (given, as) => ({ operator: 'search', operand: text(given, as) }),
-  id: (given, as) => ({ operator: 'id', operand: id(given, as) }),
-  near: (given, as) => ({ operator: 'near', operand: id(given, as) }),
-  with: (given, as) => ({ operator: 'with', operand: id(given, as) }),
-  mentions: (given, as) => ({ operator: 'mentions', operand: id(given, as) }),
+  channel: (input, as) => ({ operator: 'channel', operand: named(input, as) }),
+  channels: (input, as) => ({ operator: 'channels', operand: oneOf(CHANNELS_OPERANDS, input, as) }),
+  topic: (input, as) => ({ operator: 'topic', operand: meantTopic(text(input, as)) }),
+  sender: (input, as) => ({ operator: 'sender', operand: named(input, as) }),
+  dm: (input, as) => ({ operator: 'dm', operand: parties(input, as) }),
+  'dm-including': (input, as) => ({ operator: 'dm-including', operand: named(input, as) }),
+  'group-pm-with': (input, as) => ({ operator: 'group-pm-with', operand: named(input, as) }),
+  is: (input, as) => ({ operator: 'is', operand: oneOf(IS_OPERANDS, input === 'private' ? 'dm' : input, as) }),
+  has: (input, as) => ({ operator: 'has', operand: oneOf(HAS_OPERANDS, input, as) }),
+  in: (input, as) => ({ operator: 'in', operand: oneOf(IN_OPERANDS, input, as) }),
+  search: (input, as) => ({ operator: 'search', operand: text(input, as) }),
+  id: (input, as) => ({ operator: 'id', operand: id(input, as) }),
+  near: (input, as) => ({ operator: 'near', operand: id(input, as) }),
+  with: (input, as) => ({ operator: 'with', operand: id(input, as) }),
+  mentions: (input, as) => ({ operator: 'mentions', operand: id(input, as) }),
 }
 
 /** Throws NarrowError for an unknown operator, an operand that it does not take, and a negation that has no meaning. */
 export function readTerms(narrow: NarrowShape): Term[] {
-  return narrow.map((given) => {
+  return narrow.map((input) => {
     const {
       operator: as,
       operand,
       negated,
-    } = Array.isArray(given) ? { operator: given[0], operand: given[1], negated: false } : given
+    } = Array.isArray(input) ? { operator: input[0], operand: input[1], negated: false } : input
     const operator = Object.hasOwn(ALIASES, as) ? ALIASES[as]! : as
     if (!isOperator(operator)) throw new NarrowError(`unknown ${as} operator`)
     if (negated && NEVER_NEGATED.has(operator)) throw new NarrowError(`${as} cannot be negated`)
@@ -99,37 +99,37 @@ const isOperator = (name: string): name is NarrowOperator => Object.hasOwn(READI
 
 const bad = (operator: string) => new NarrowError(`invalid operand of ${operator}`)
 
-function text(given: Operand, operator: string): string {
-  if (typeof given !== 'string' || given.includes('\0')) throw bad(operator)
-  return given
+function text(input: Operand, operator: string): string {
+  if (typeof input !== 'string' || input.includes('\0')) throw bad(operator)
+  return input
 }
 
-function named(given: Operand, operator: string): Named {
-  const name = typeof given === 'string' ? (numeric(given) ?? given.trim()) : given
+function named(input: Operand, operator: string): Named {
+  const name = typeof input === 'string' ? (numeric(input) ?? input.trim()) : input
   if (Array.isArray(name) || name === '' || (typeof name === 'number' && name < 0)) throw bad(operator)
   return name
 }
 
-function id(given: Operand, operator: string): number {
-  const name = named(given, operator)
+function id(input: Operand, operator: string): number {
+  const name = named(input, operator)
   if (typeof name !== 'number') throw bad(operator)
   return name
 }
 
 /** A list of ids or e-mails, one of them, or e-mails with commas between them; each once. */
-function parties(given: Operand, operator: string): Named[] {
-  const list = typeof given === 'string' ? given.split(',') : Array.isArray(given) ? given : [given]
+function parties(input: Operand, operator: string): Named[] {
+  const list = typeof input === 'string' ? input.split(',') : Array.isArray(input) ? input : [input]
   if (list.length === 0 || list.length > PARTIES_MAX) throw bad(operator)
   return [...new Set(list.map((party) => named(party, operator)))]
 }
 
-function oneOf<const T extends string>(values: readonly T[], given: Operand, operator: string): T {
-  if (!values.includes(given as T)) throw new NarrowError(`unknown operand of ${operator}`)
-  return given as T
+function oneOf<const T extends string>(values: readonly T[], input: Operand, operator: string): T {
+  if (!values.includes(input as T)) throw new NarrowError(`unknown operand of ${operator}`)
+  return input as T
 }
 
-function numeric(given: string): number | undefined {
-  const trimmed = given.trim()
+function numeric(input: string): number | undefined {
+  const trimmed = input.trim()
   const value = Number(trimmed)
   return /^\d{1,16}$/.test(trimmed) && Number.isSafeInteger(value) ? value : undefined
 }

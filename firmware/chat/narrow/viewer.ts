@@ -11,7 +11,7 @@ import { type Named, NarrowError } from './terms.ts'
 /** True until something changes: for one turn. */
 export interface Viewer {
   readonly realm: Realm
-  readonly sight: Visibility
+  readonly visibility: Visibility
   /** Null: a spectator. */
   readonly user: User | null
   /** Throws NarrowError for a spectator. */
@@ -47,7 +47,7 @@ export function viewerOf(realm: Realm, user: User | null): Viewer {
 
   return {
     realm,
-    sight: visibilityOf(realm, user),
+    visibility: visibilityOf(realm, user),
     user,
     self,
     account,

@@ -108,7 +108,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
     }
   }
 
-  /** Throws `OutsideError` after the last try. */
+  /** Throws `OutgoingError` after the last try. */
   async function askPatiently(url: string, sent: { contentType: string; body: string }): Promise<string> {
     const { signal } = stopped
     for (let tried = 1; ; tried++) {
@@ -127,27 +127,27 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
   /** What the bot says, and that it was asked, are one change. */
   function settle(call: BotCall, outcome: Outcome): void {
     try {
-      realm.transaction((turn) => {
-        turn.remove('botCall', call.id)
+      realm.transaction((tx) => {
+        tx.remove('botCall', call.id)
         const subject = subjectOf(call)
         if (subject === null) return
-        if ('problem' in outcome) tellOwner(turn, subject.bot, outcome.problem)
+        if ('problem' in outcome) tellOwner(tx, subject.bot, outcome.problem)
         else if (outcome.reply !== null)
-          send(realm, turn, subject.bot, answerTo(realm, subject.bot, subject.row, outcome.reply))
+          send(realm, tx, subject.bot, answerTo(realm, subject.bot, subject.row, outcome.reply))
       })
     } catch (error) {
       if (!(error instanceof ChatError)) throw error
-      realm.transaction((turn) => {
-        turn.remove('botCall', call.id)
-        tellOwner(turn, state.user.get(call.botId)!, `its answer could not be sent: ${error.message}`)
+      realm.transaction((tx) => {
+        tx.remove('botCall', call.id)
+        tellOwner(tx, state.user.get(call.botId)!, `its answer could not be sent: ${error.message}`)
       })
     }
   }
 
-  function tellOwner(turn: Transaction, bot: User, problem: string): void {
+  function tellOwner(tx: Transaction, bot: User, problem: string): void {
     const owner = state.user.get(bot.bot?.ownerId ?? 0)
     if (!owner?.isActive) return
-    noticePerson(realm, turn, owner, `A message to your bot ${silently(bot)} was not answered: ${problem}.`)
+    noticePerson(realm, tx, owner, `A message to your bot ${silently(bot)} was not answered: ${problem}.`)
   }
 
   realm.onBotCall = () => runDetached(begin) // whoever called a bot has nothing to do with its answer
@@ -165,14 +165,14 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
 
 /** Where the message is now. */
 function answerTo(realm: Realm, bot: User, row: MessageRow, content: string): Outgoing {
-  const place = locationOf(realm, row)
+  const location = locationOf(realm, row)
   const common = { content, client: CLIENT, readBySender: undefined, local: undefined }
-  return place.kind === 'channel'
-    ? { ...common, kind: 'channel', to: place.channel.id, topic: place.topic }
+  return location.kind === 'channel'
+    ? { ...common, kind: 'channel', to: location.channel.id, topic: location.topic }
     : {
         ...common,
         kind: 'direct',
-        to: place.conversation.userIds.filter((id) => id !== bot.id),
+        to: location.conversation.userIds.filter((id) => id !== bot.id),
         topic: undefined,
       }
 }

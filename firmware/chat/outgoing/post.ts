@@ -61,12 +61,12 @@ export const systemNetwork: Resolver = {
 const ANSWER_MS_MAX = 10_000 // contract section 9
 const ANSWER_BYTES_MAX = 256 * 1024 // a message of 10,000 code points, each escaped twice
 
-/** Throws `OutsideError`. */
+/** Throws `OutgoingError`. */
 export async function post(
   network: Resolver,
-  { url: given, hosts, signal, ...sent }: OutgoingRequest,
+  { url: input, hosts, signal, ...sent }: OutgoingRequest,
 ): Promise<OutgoingAnswer> {
-  const url = new URL(given)
+  const url = new URL(input)
   if (!isListed(url, hosts)) throw new OutgoingError('the administrator of the server has not listed its host', true)
   const timeout = AbortSignal.timeout(ANSWER_MS_MAX)
   const either = AbortSignal.any([signal, timeout])

@@ -60,7 +60,7 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
 /** Services come in as members of their own: `{ realm, me, given }`. */
 export type Request<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> = S & {
   readonly me: Me
-  readonly given: ParameterValues<P>
+  readonly input: ParameterValues<P>
   readonly path: ParameterValues<Q>
   /** Which parameters were sent, by their declared names or aliases. */
   readonly sent: ReadonlySet<string>

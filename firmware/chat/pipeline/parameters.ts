@@ -191,7 +191,7 @@ function match<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
 }
 
 interface ReadParameters<P extends Parameters> {
-  given: ParameterValues<P>
+  input: ParameterValues<P>
   /** Names that were sent and mean nothing here. */
   ignored: string[]
 }
@@ -214,7 +214,7 @@ export function readParameters<P extends Parameters>(
       })
     named.push([name, declared, used[0]])
   }
-  const given = Object.fromEntries(
+  const input = Object.fromEntries(
     named.map(([name, declared, used]) => {
       if (used !== undefined) return [name, declared.read(sent.get(used)!, name)]
       if (declared.fallback === null)
@@ -222,5 +222,5 @@ export function readParameters<P extends Parameters>(
       return [name, declared.fallback.value]
     }),
   ) as ParameterValues<P>
-  return { given, ignored: [...sent.keys()].filter((name) => !known.has(name)) }
+  return { input, ignored: [...sent.keys()].filter((name) => !known.has(name)) }
 }

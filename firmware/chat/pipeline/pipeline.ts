@@ -163,13 +163,13 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       check()
       const sent: Asked<S, Me> = { declaration, path, values, unknown: [] }
       const asked = form === null ? sent : form.readRequest(sent)
-      const { given, ignored } = readParameters(asked.declaration.parameters ?? {}, values)
+      const { input, ignored } = readParameters(asked.declaration.parameters ?? {}, values)
       const request = {
         ...services,
         get me() {
           return (session?.current() ?? null) as Me
         },
-        given,
+        input,
         path: asked.path,
         sent: new Set(values.keys()),
         file,

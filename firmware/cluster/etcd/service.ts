@@ -48,7 +48,7 @@ interface EtcdServiceOptions {
   /** Undefined where there is no program. */
   socket: string | undefined
   send: (message: ToBoot) => void
-  patience?: EtcdTimeouts
+  timeouts?: EtcdTimeouts
 }
 
 interface EtcdTimeouts {
@@ -67,7 +67,7 @@ export function createEtcdService(options: EtcdServiceOptions): EtcdService & {
   /** Takes what comes from the boot manager. */
   receive(message: ToFirmware): void
 } {
-  const { socket, send, patience = PATIENCE } = options
+  const { socket, send, timeouts = PATIENCE } = options
   const waiting: ((answer: EtcdAnswer) => void)[] = []
   const warned: string[] = []
   const removedListeners: (() => void)[] = []
@@ -96,11 +96,11 @@ export function createEtcdService(options: EtcdServiceOptions): EtcdService & {
           await etcd.status(POLL_TIMEOUT_MS)
           return null
         } catch {
-          await wait(patience.pollMs, undefined, { signal: stop.signal })
+          await wait(timeouts.pollMs, undefined, { signal: stop.signal })
         }
       }
     }
-    const tooLate = wait(patience.answerMsMax, 'does not answer', { signal: stop.signal })
+    const tooLate = wait(timeouts.answerMsMax, 'does not answer', { signal: stop.signal })
     const polled = answered()
     for (const promise of [tooLate, polled]) promise.catch(() => {}) // aborted, below
     try {

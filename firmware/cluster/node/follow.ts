@@ -35,7 +35,7 @@ export interface Following {
    * Puts all records into an etcd that holds none; meanwhile nothing can be changed. `alongside` is called in the transaction that
    * makes this a node. Throws what that fails with, and is alone then.
    */
-  found(records: OpenRecords, etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<Node>
+  found(records: OpenRecords, etcd: Etcd, withinTransaction: (device: DeviceArea) => void): Promise<Node>
 }
 
 interface FollowingOptions {
@@ -57,7 +57,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
     const contact = new Heartbeat(nowMs, lostMs()) // what is known of the others outlives a lock
     const replica = startReplica({
       ...{ etcd, member, random, nowMs, contact, onRefusal },
-      ...(link?.patience && { patience: link.patience }),
+      ...(link?.timeouts && { timeouts: link.timeouts }),
       domainKey: vault.domainKey,
       replicate: vault.replicate,
       position: openPosition(device),
@@ -79,7 +79,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
       const etcd = link?.connect(records.device) ?? null
       return etcd === null ? null : start(records, etcd)
     },
-    async found(records, etcd, alongside) {
+    async found(records, etcd, withinTransaction) {
       const { vault, device, store } = records
       const { domainKey, generation } = vault
       const position = openPosition(device)
@@ -93,7 +93,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
           position: {
             put(at) {
               position.put(at)
-              alongside(device)
+              withinTransaction(device)
             },
           },
         })

@@ -48,7 +48,7 @@ export interface JoiningOptions {
   chat: () => ChatBackups | null
   /** The records that are open; throws `unavailable` unless Operational. */
   session: MembersOptions['session']
-  inTurn: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
+  runQueued: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
   /** As after a start. */
   startAgain: () => Promise<void>
   /** Of tests. */
@@ -63,7 +63,7 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
 
   async function openKit({ joinerKit, backupPassphrase }: JoinRequest): Promise<JoinerKit> {
     const sealed = readKit(joinerKit)
-    const key = await options.inTurn(INSIDE, () => options.pool.scrypt(backupPassphrase, sealed.salt, options.cost))
+    const key = await options.runQueued(INSIDE, () => options.pool.scrypt(backupPassphrase, sealed.salt, options.cost))
     try {
       return sealed.open(key)
     } finally {

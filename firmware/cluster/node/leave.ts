@@ -34,7 +34,7 @@ export interface LeavingOptions {
   state: () => ApplianceState
   /** What the cluster holds is not to be believed. */
   isRefused: () => boolean
-  inTurn: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
+  runQueued: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
   openVault: (disk: Disk, domainKey: Uint8Array) => Vault
   /** What is open is closed. */
   endSession: () => Promise<void> | void
@@ -50,7 +50,7 @@ export interface Leaving {
 }
 
 export function createLeaving(node: ClusterNode, options: LeavingOptions): Leaving {
-  const { store, slot, random, log, inTurn } = options
+  const { store, slot, random, log, runQueued } = options
 
   /** Only where the others cannot tell, it may go on without them. */
   function expectLost(): void {
@@ -98,7 +98,7 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
   return {
     forceNew: (passphrase, place) =>
       // No unlock comes between.
-      inTurn(place, async () => {
+      runQueued(place, async () => {
         const { domainKey } = await slot.open(store.expect().device, passphrase)
         try {
           await node.exclusively(async () => {

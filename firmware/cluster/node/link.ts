@@ -12,5 +12,5 @@ export interface ClusterLink {
   connect(device: DeviceArea): Etcd | null
   /** A node that the others have not answered for longer is Failed until they do. Absent: it goes on for ever. */
   readonly isolatedMaxMs?: number
-  readonly patience?: ReplicaTimeouts
+  readonly timeouts?: ReplicaTimeouts
 }

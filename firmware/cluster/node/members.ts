@@ -42,7 +42,7 @@ export interface MembersOptions {
   /** Throws `unavailable` unless Operational. */
   session(): { vault: Vault; device: DeviceArea }
   /** The records of this node, alone until now, become those of a cluster: appliance.ts. */
-  found(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void>
+  found(etcd: Etcd, withinTransaction: (device: DeviceArea) => void): Promise<void>
 }
 
 export interface Members {

@@ -76,7 +76,7 @@ export function createApplier(options: ApplierOptions): Applier {
     const { generation } = next
     const comparison = copy.compare(position === null)
     const adoption = {
-      ...{ head, generation, alongside: () => row.put(next) },
+      ...{ head, generation, withinTransaction: () => row.put(next) },
       partly() {
         isPartial = true
         row.remove()
@@ -154,7 +154,7 @@ export function createApplier(options: ApplierOptions): Applier {
       const own = proposal()
       const steps = own?.id === id ? ownSteps(own, records) : records
       try {
-        copy.adopt(steps, { head, alongside: () => row.put(next) })
+        copy.adopt(steps, { head, withinTransaction: () => row.put(next) })
       } catch (error) {
         throw refusalOrDamage(error)
       }

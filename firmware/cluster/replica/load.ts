@@ -40,7 +40,7 @@ export async function loadRecords(options: LoadOptions): Promise<void> {
     const head = copy.head()
     const id = newChangeId(random)
     const revision = await write([{ key: HEAD_KEY, value: heads.seal({ generation, id, member, head }) }])
-    copy.adopt([], { head, alongside: () => position.put({ generation, revision, id }) })
+    copy.adopt([], { head, withinTransaction: () => position.put({ generation, revision, id }) })
   } finally {
     heads.close()
   }

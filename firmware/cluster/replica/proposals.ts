@@ -34,7 +34,7 @@ interface ProposalsOptions {
   copy: VaultCopy
   random: Random
   nowMs: () => number
-  patience: ReplicaTimeouts
+  timeouts: ReplicaTimeouts
   sealHead(head: Head, id: string): Uint8Array
   /** What was adopted last: where records lie, and the revision that its head was written at. */
   position(): { generation: string; revision: number }
@@ -73,7 +73,7 @@ interface Proposals {
 }
 
 export function createProposals(options: ProposalsOptions): Proposals {
-  const { etcd, copy, random, nowMs, patience, sealHead, position, refusal, onFailure, adopted } = options
+  const { etcd, copy, random, nowMs, timeouts, sealHead, position, refusal, onFailure, adopted } = options
   const waiting: WaitingChange[] = []
   /** Those that wait, or are on their way, and have no answer yet. */
   const unanswered = new Set<WaitingChange>()
@@ -139,7 +139,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
   /** Who changes nothing, or is refused, was still decided on what may be old. */
   async function confirm(): Promise<Fate> {
     const { revision } = position()
-    const { entry } = await asked(() => etcd.get(HEAD_KEY, { timeoutMs: patience.outcomeMsMax }))
+    const { entry } = await asked(() => etcd.get(HEAD_KEY, { timeoutMs: timeouts.outcomeMsMax }))
     if (entry !== null && entry.revision > revision) {
       await adopted(entry.revision)
       return 'lost'
@@ -167,17 +167,17 @@ export function createProposals(options: ProposalsOptions): Proposals {
 
   /** Until the time is over, or the signal aborts: it is adopted, or another one. */
   async function send(revision: number, writes: readonly Write[], signal: AbortSignal): Promise<Fate> {
-    const endMs = nowMs() + patience.outcomeMsMax
+    const endMs = nowMs() + timeouts.outcomeMsMax
     let isSent = false // and may be done
     while (!signal.aborted && nowMs() < endMs) {
       const beganMs = nowMs()
       try {
-        await etcd.changeIf(HEAD_KEY, revision, writes, patience.resendMs)
+        await etcd.changeIf(HEAD_KEY, revision, writes, timeouts.resendMs)
         await pause(endMs - nowMs(), signal)
       } catch (error) {
         if (!isSent && isRefusal(error)) throw storageError(error)
         isSent = true
-        if (nowMs() - beganMs < patience.resendPauseMs) await pause(patience.resendPauseMs, signal)
+        if (nowMs() - beganMs < timeouts.resendPauseMs) await pause(timeouts.resendPauseMs, signal)
       }
     }
     return 'unknown'
@@ -210,7 +210,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
       const why = whyNot()
       if (why !== null) return Promise.reject(why)
       const { waiting: entry, promise } = waitingFor(decide)
-      const timer = setTimeout(endWaiting, patience.outcomeMsMax, entry)
+      const timer = setTimeout(endWaiting, timeouts.outcomeMsMax, entry)
       const end = (): void => {
         clearTimeout(timer)
         unanswered.delete(entry)

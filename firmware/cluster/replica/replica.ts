@@ -39,7 +39,7 @@ interface ReplicaOptions {
   random: Random
   /** Must never jump. */
   nowMs?: () => number
-  patience?: ReplicaTimeouts
+  timeouts?: ReplicaTimeouts
   /** What is known of the cluster since before. */
   contact?: Heartbeat
   position: PositionRow
@@ -60,7 +60,7 @@ export interface Replica {
   /** Since this node had what the others have: they do not answer, or it cannot take it. 0 while it has. */
   readonly behindMs: number
   /** What keeps it from that, though they answer; it is tried again. Null for nothing. */
-  readonly trouble: string | null
+  readonly syncFailure: string | null
   /** Why nothing is followed any more, or null. */
   readonly refusal: string | null
   /** How often another node was faster. */
@@ -94,7 +94,7 @@ export interface Replica {
 
 export function startReplica(options: ReplicaOptions): Replica {
   const { etcd, domainKey, member, random, position: row, least = null } = options
-  const { patience = REPLICA_TIMEOUTS, nowMs = () => performance.now() } = options
+  const { timeouts = REPLICA_TIMEOUTS, nowMs = () => performance.now() } = options
   const contact = options.contact ?? new Heartbeat(nowMs)
   const heads = createHeadSealer(domainKey, random)
   const closing = new AbortController()
@@ -109,21 +109,21 @@ export function startReplica(options: ReplicaOptions): Replica {
   const pause = (ms: number, { signal } = closing): Promise<void> => wait(ms, undefined, { signal }).catch(() => {})
 
   const copy = options.replicate((decide) => proposals.add(decide))
-  const standing = createMemberStatus({ contact, nowMs, patience, isWhole: () => adoption.isWhole })
-  const barrier = createBarrier({ etcd, timeoutMs: patience.barrierMsMax, revision, isRunning })
+  const standing = createMemberStatus({ contact, nowMs, timeouts, isWhole: () => adoption.isWhole })
+  const barrier = createBarrier({ etcd, timeoutMs: timeouts.barrierMsMax, revision, isRunning })
   const proposals = createProposals({
-    ...{ etcd, random, nowMs, patience, copy },
+    ...{ etcd, random, nowMs, timeouts, copy },
     sealHead: (head, id) => heads.seal({ generation: adoption.position!.generation, id, member, head }),
     position: () => adoption.position!,
     refusal: standing.changeRefusal,
     onFailure: repair,
-    adopted: (revision) => barrier.adopted(revision, patience.heartbeatMsMax),
+    adopted: (revision) => barrier.adopted(revision, timeouts.heartbeatMsMax),
   })
   const adoption = createApplier({
     ...{ etcd, copy, heads, row, least, isWanted: isRunning },
     proposal: () => proposals.current,
     onAdopted(adopted) {
-      standing.trouble.end()
+      standing.syncFailure.end()
       proposals.note(adopted)
       barrier.release()
     },
@@ -137,7 +137,7 @@ export function startReplica(options: ReplicaOptions): Replica {
         if (!isRunning()) return
         fail(error)
       }
-      await pause(standing.trouble.pauseMs(patience.retryMs, patience.retryMsMax))
+      await pause(standing.syncFailure.pauseMs(timeouts.retryMs, timeouts.retryMsMax))
     }
   }
 
@@ -175,7 +175,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     while (isRunning()) {
       try {
         const known = revision()
-        const { entry, isLearner } = await newestHead(etcd, patience.heartbeatMsMax)
+        const { entry, isLearner } = await newestHead(etcd, timeouts.heartbeatMsMax)
         contact.note(true)
         // Of a member that was killed, and does not know yet that it has a vote, it is what that had before.
         if (!isLearner) judge(entry, known)
@@ -185,7 +185,7 @@ export function startReplica(options: ReplicaOptions): Replica {
         else fail(error)
       }
       if (isRunning()) options.onBeat?.()
-      await pause(patience.heartbeatMs)
+      await pause(timeouts.heartbeatMs)
     }
   }
 
@@ -199,7 +199,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     if (standing.isStarting || entry === null || entry.revision <= revision()) behindSinceMs = null
     else {
       behindSinceMs ??= nowMs()
-      if (nowMs() - behindSinceMs < patience.stalledMs) return
+      if (nowMs() - behindSinceMs < timeouts.stalledMs) return
       behindSinceMs = null
       watching.abort()
     }
@@ -220,12 +220,12 @@ export function startReplica(options: ReplicaOptions): Replica {
 
   /** It is told once, however often it is tried. What this software fails over again and again it cannot follow. */
   function retry(error: unknown): void {
-    const { trouble } = standing
-    const isNew = trouble.note(error)
-    const what = trouble.what!
+    const { syncFailure } = standing
+    const isNew = syncFailure.note(error)
+    const what = syncFailure.what!
     if (isNew) options.onTrouble(what)
     standing.noteDelay()
-    if (trouble.isHopeless) refuse(new IntegrityError(`this node cannot adopt it (${what})`, error))
+    if (syncFailure.isHopeless) refuse(new IntegrityError(`this node cannot adopt it (${what})`, error))
   }
 
   function refuse(refusal: IntegrityError): void {
@@ -255,10 +255,10 @@ export function startReplica(options: ReplicaOptions): Replica {
       return contact.lostMs
     },
     get behindMs() {
-      return Math.max(contact.lostMs, standing.trouble.lastedMs)
+      return Math.max(contact.lostMs, standing.syncFailure.lastedMs)
     },
-    get trouble() {
-      return standing.trouble.what
+    get syncFailure() {
+      return standing.syncFailure.what
     },
     get refusal() {
       return standing.refusal?.message ?? null
@@ -292,7 +292,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     async barrier() {
       if (standing.state !== 'following' || standing.isStuck) return false
       try {
-        return await barrier.adopted(await barrier.newest(), patience.barrierMsMax)
+        return await barrier.adopted(await barrier.newest(), timeouts.barrierMsMax)
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error
         return false
@@ -308,18 +308,18 @@ export function startReplica(options: ReplicaOptions): Replica {
         const replacement = await writeReplacement({ etcd, copy, random }, rows)
         const { generation, head } = replacement
         const id = newChangeId(random)
-        const endMs = nowMs() + patience.replacedMsMax
+        const endMs = nowMs() + timeouts.replacedMsMax
         let madeOn = 0
         while (isRunning() && nowMs() < endMs) {
           if (revision() !== madeOn) assertAuthorized() // on the same it may have been made already
           madeOn = revision()
           const next = { n: Math.max(adoption.n, head.n) + 1, sets: head.sets }
           const value = heads.seal({ generation, id, member, head: next })
-          await makeCurrent(etcd, replacement, value, adoption.position!, patience.resendMs)
+          await makeCurrent(etcd, replacement, value, adoption.position!, timeouts.resendMs)
           const newest = await barrier.newest().catch(() => 0)
           await barrier.adopted(newest, endMs - nowMs())
           if (adoption.position!.generation === generation) return
-          await pause(patience.retryMs)
+          await pause(timeouts.retryMs)
         }
       } finally {
         isReplacing = false

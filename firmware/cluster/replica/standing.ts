@@ -18,14 +18,14 @@ export type ReplicaState =
 interface MemberStatusOptions {
   contact: Heartbeat
   nowMs: () => number
-  patience: ReplicaTimeouts
+  timeouts: ReplicaTimeouts
   /** What lies here is what the head of its last change says. */
   isWhole: () => boolean
 }
 
 interface MemberStatus {
   readonly state: ReplicaState
-  readonly trouble: SyncFailure
+  readonly syncFailure: SyncFailure
   readonly refusal: IntegrityError | null
   /** It has never had what the others have. */
   readonly isStarting: boolean
@@ -47,8 +47,8 @@ interface MemberStatus {
   close(): void
 }
 
-export function createMemberStatus({ contact, nowMs, patience, isWhole }: MemberStatusOptions): MemberStatus {
-  const trouble = new SyncFailure(nowMs)
+export function createMemberStatus({ contact, nowMs, timeouts, isWhole }: MemberStatusOptions): MemberStatus {
+  const syncFailure = new SyncFailure(nowMs)
   const caughtUp = Promise.withResolvers<void>()
   const decided = Promise.withResolvers<void>()
   const beganMs = nowMs()
@@ -58,7 +58,7 @@ export function createMemberStatus({ contact, nowMs, patience, isWhole }: Member
   caughtUp.promise.catch(() => {})
   decided.promise.catch(() => {})
 
-  const isStuck = (): boolean => trouble.lastedMs > patience.barrierMsMax
+  const isStuck = (): boolean => syncFailure.lastedMs > timeouts.barrierMsMax
 
   return {
     get state() {
@@ -66,7 +66,7 @@ export function createMemberStatus({ contact, nowMs, patience, isWhole }: Member
       if (isStarting) return 'starting'
       return contact.isThere ? 'following' : 'isolated'
     },
-    trouble,
+    syncFailure,
     get refusal() {
       return refusal
     },
@@ -88,19 +88,19 @@ export function createMemberStatus({ contact, nowMs, patience, isWhole }: Member
       if (refusal !== null) return new CofferError('storage', refusal.message)
       if (isLearner)
         return new CofferError('busy', 'This node has no vote yet: it changes nothing before it is promoted')
-      if (isStuck()) return trouble.refusal
+      if (isStuck()) return syncFailure.refusal
       if (isStarting || !isWhole()) return notCaughtUp()
       return contact.isThere ? null : noQuorum()
     },
     noteCaughtUp() {
-      trouble.end()
+      syncFailure.end()
       decided.resolve()
       if (isLearner) return
       isStarting = false
       caughtUp.resolve()
     },
     noteDelay() {
-      if (nowMs() - beganMs >= patience.openingMsMax) decided.resolve()
+      if (nowMs() - beganMs >= timeouts.openingMsMax) decided.resolve()
     },
     refuse(found) {
       refusal = found

@@ -187,11 +187,11 @@ function toField(scalar: Uint8Array, bytes: number): Uint8Array {
   return padded
 }
 
-/** A shorter `given` may be compressed (SEC 1 section 2.3.3). */
-function samePoint(given: Uint8Array, point: Uint8Array): boolean {
-  if (given.length === point.length || (given[0] !== 2 && given[0] !== 3)) return same(given, point)
+/** A shorter `input` may be compressed (SEC 1 section 2.3.3). */
+function samePoint(input: Uint8Array, point: Uint8Array): boolean {
+  if (input.length === point.length || (input[0] !== 2 && input[0] !== 3)) return same(input, point)
   const fieldBytes = (point.length - 1) / 2
-  return given[0] === 2 + (point.at(-1)! & 1) && same(given.subarray(1), point.subarray(1, 1 + fieldBytes))
+  return input[0] === 2 + (point.at(-1)! & 1) && same(input.subarray(1), point.subarray(1, 1 + fieldBytes))
 }
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0

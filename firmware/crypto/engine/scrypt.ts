@@ -74,7 +74,7 @@ function emit(ways: number, wayBytes: number): WasmModule {
   const module = new WasmModule(Math.ceil((ways * wayBytes) / PAGE_BYTES))
   const perWay = <T>(make: (way: number) => T): T[] => Array.from({ length: ways }, (_, way) => make(way))
   /** The code of all ways, an instruction of each by turns. */
-  const inTurn = (codeOf: (way: number) => Code[]): Code[] => {
+  const runQueued = (codeOf: (way: number) => Code[]): Code[] => {
     const codes = perWay(codeOf)
     return codes[0]!.flatMap((_, i) => codes.map((code) => code[i]!))
   }
@@ -95,7 +95,7 @@ function emit(ways: number, wayBytes: number): WasmModule {
         return isMasked ? v128.xor(vector, v128.load(at(masks[way]!), offset)) : vector
       }
       const salsa = (half: number, place: Code | Local): Code[] =>
-        inTurn((way) => {
+        runQueued((way) => {
           const x = state[way]!
           return [
             ...x.map((vector, k) => vector.set(v128.xor(vector, load(way, 4 * half + k)))),
@@ -107,7 +107,7 @@ function emit(ways: number, wayBytes: number): WasmModule {
         })
       return [
         ahead.set(i32.sub(i32.mul(halfBytes!, 2), SALSA_BYTES)),
-        ...inTurn((way) => state[way]!.map((vector, k) => vector.set(load(way, k, ahead.get)))),
+        ...runQueued((way) => state[way]!.map((vector, k) => vector.set(load(way, k, ahead.get)))),
         end.set(i32.add(to!, halfBytes!)),
         repeatWhile(
           [

@@ -120,12 +120,12 @@ export const backupDeclarations = [
       const { backups } = services.appliance
       const requestedAtMs = performance.now()
       const spool = backups.receive(upload.refuse)
-      let given = query
+      let input = query
       try {
-        if (mediaType(contentType) === FORM_TYPE) given = await receiveForm(upload, contentType, query, spool)
+        if (mediaType(contentType) === FORM_TYPE) input = await receiveForm(upload, contentType, query, spool)
         else if (query.backupPassphrase === undefined) throw new CofferError('invalid', 'backupPassphrase is missing')
         else await spool.receive(upload)
-        const { backupPassphrase, systemTime } = given
+        const { backupPassphrase, systemTime } = input
         await backups.restore(spool, {
           passphrase: backupPassphrase ?? null,
           systemTimeMs: systemTime ?? null,
@@ -134,7 +134,7 @@ export const backupDeclarations = [
         services.log.info('general', `backup restored by ${caller?.userId ?? 'a client without credentials'}`)
         return { status: 204 }
       } finally {
-        wipe(given.backupPassphrase)
+        wipe(input.backupPassphrase)
         spool.close()
       }
     },
@@ -160,23 +160,23 @@ async function receiveForm(
   spool: Spool,
 ): Promise<Given> {
   if (Object.keys(query).length > 0) throw new CofferError('invalid', 'Arguments go into the form, not into the query')
-  let given: z.output<typeof restoreArguments> | undefined
+  let input: z.output<typeof restoreArguments> | undefined
   let files = 0
   try {
     for await (const { name, content } of readParts(upload, contentType)) {
       if (name !== ARGUMENTS) {
         if (files++ > 0) throw new CofferError('invalid', 'The form has more than one file')
         await spool.receive(content)
-      } else if (given === undefined) given = matchSchema(restoreArguments, await readArguments(content), ARGUMENTS)
+      } else if (input === undefined) input = matchSchema(restoreArguments, await readArguments(content), ARGUMENTS)
       else throw new CofferError('invalid', 'The form contains the arguments twice')
     }
-    if (given === undefined || files === 0)
+    if (input === undefined || files === 0)
       throw new CofferError('invalid', 'The form must contain the arguments and the backup')
   } catch (error) {
-    wipe(given?.backupPassphrase)
+    wipe(input?.backupPassphrase)
     throw error
   }
-  const { backupPassphrase, systemTime } = given
+  const { backupPassphrase, systemTime } = input
   return {
     ...(backupPassphrase != null && { backupPassphrase }),
     ...(systemTime != null && { systemTime }),

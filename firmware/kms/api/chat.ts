@@ -231,9 +231,9 @@ export const chatDeclarations = [
     errors: { 400: 'A value that cannot be taken.', 404: 'There is no organization.' },
     handle: async (request) => {
       const { services, caller, body } = request
-      const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+      const input = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
       try {
-        await chatOf(request).changeSettings(given)
+        await chatOf(request).changeSettings(input)
       } finally {
         wipe(body.jwt?.key)
       }

@@ -39,7 +39,7 @@ function clusterLines({ replica, cluster }: Services['appliance'], etcd: EtcdSer
 function stateLine(replica: Replica | null, isRunning: boolean): Line {
   if (replica === null)
     return { level: 'info', msg: isRunning ? 'The records are not open' : 'A single node: there is no cluster process' }
-  const { refusal, state, lostMs, behindMs, trouble } = replica
+  const { refusal, state, lostMs, behindMs, syncFailure: trouble } = replica
   if (refusal !== null) return { level: 'error', msg: refusal }
   if (lostMs > 0)
     return { level: 'warning', msg: `The other nodes have not answered for ${Math.round(lostMs / 1000)} seconds` }

@@ -114,10 +114,10 @@ const ARGUMENTS = 'arguments'
 /** Exactly two parts in any order: `arguments` and the file, whatever its name. */
 export function keyImportParts(parts: readonly Part[]): KeyImport {
   const file = parts.find(({ name }) => name !== ARGUMENTS)
-  const given = parts.find(({ name }) => name === ARGUMENTS)
-  if (parts.length !== 2 || file === undefined || given === undefined)
+  const input = parts.find(({ name }) => name === ARGUMENTS)
+  if (parts.length !== 2 || file === undefined || input === undefined)
     throw new CofferError('invalid', `Exactly two parts are needed: ${ARGUMENTS} and a PEM file`)
-  return { key: newKey(matchSchema(z.strictObject(attributes), parseJson(given.bytes), ARGUMENTS)), pem: file.bytes }
+  return { key: newKey(matchSchema(z.strictObject(attributes), parseJson(input.bytes), ARGUMENTS)), pem: file.bytes }
 }
 
 export const createId = z.object({ id }).meta({ id: 'CreateId' })

@@ -12,7 +12,7 @@ const limit = z.int().min(0).max(QUOTA_MAX)
 const quota = z.object({ keys: limit, users: limit }).meta({ id: 'NamespaceQuota' })
 const quotaChange = z
   .strictObject({ keys: limit.optional(), users: limit.optional() })
-  .refine((given) => Object.keys(given).length > 0, 'nothing is given')
+  .refine((input) => Object.keys(input).length > 0, 'nothing is given')
   .meta({ id: 'NamespaceQuotaChange', examples: [{ keys: 50_000 }] })
 
 const namespaceExists = (request: { services: Services; params: Record<string, string> }): void =>

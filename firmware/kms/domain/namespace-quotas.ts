@@ -35,11 +35,11 @@ export class NamespaceQuotas {
   }
 
   /** What is given is set. What the namespace has beyond it stays. Throws `notFound`. */
-  async set(caller: Caller, id: Namespace, given: { [name in keyof Quota]?: number | undefined }): Promise<void> {
+  async set(caller: Caller, id: Namespace, input: { [name in keyof Quota]?: number | undefined }): Promise<void> {
     const quota = await this.#context.records.change(() => {
       this.#namespaces.assertExists(id)
       const { keys, users } = this.get(id)
-      const quota: Quota = { keys: given.keys ?? keys, users: given.users ?? users }
+      const quota: Quota = { keys: input.keys ?? keys, users: input.users ?? users }
       const value = new TextEncoder().encode(JSON.stringify(quota))
       return { changes: [{ collection: 'configuration', name: recordName(id), value }], result: quota }
     })

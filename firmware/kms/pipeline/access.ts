@@ -36,7 +36,7 @@ interface AccessChecks<S> {
     declaration: Declaration<S>,
     access: EndpointAccess | 'public',
     request: Request<S, unknown, unknown, unknown>,
-    era: unknown,
+    epoch: unknown,
   ): void
 }
 
@@ -64,9 +64,9 @@ export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): A
     declaration: Declaration<S>,
     access: EndpointAccess | 'public',
     request: Request<S, unknown, unknown, unknown>,
-    era: unknown,
+    epoch: unknown,
   ): void {
-    if (options.epoch() !== era) throw wrongState()
+    if (options.epoch() !== epoch) throw wrongState()
     if (access === 'public') return
     const { caller } = request
     if (options.isCurrent?.(caller) === false)

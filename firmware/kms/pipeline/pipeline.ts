@@ -81,10 +81,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 
   async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
     const expectAccount = (account: string): BasicCredentials => {
-      const given = readBasic(exchange.header('authorization'))
-      if (given !== null) attempt.claimedUserId = given.userId
-      if (given?.userId !== account) throw new CofferError('unauthenticated', `Only user ${account} may do this`)
-      return given
+      const input = readBasic(exchange.header('authorization'))
+      if (input !== null) attempt.claimedUserId = input.userId
+      if (input?.userId !== account) throw new CofferError('unauthenticated', `Only user ${account} may do this`)
+      return input
     }
 
     // 1 to 5
@@ -92,7 +92,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const matches = match(path)
     if (matches.length === 0) throw new CofferError('notFound', 'No such path')
     const state = options.state()
-    const era = options.epoch()
+    const epoch = options.epoch()
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
     const {
       malformed,
@@ -132,7 +132,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         attempt.isRecorded = true
       },
     }
-    const check = () => assertAdmitted(declaration, access, request, era)
+    const check = () => assertAdmitted(declaration, access, request, epoch)
     const bytesMax = bodyBytesMax(declaration.body, access)
     const meet = () => {
       check()

@@ -126,8 +126,8 @@ describe('a new owner of a bot', () => {
       }
     })
     const other = await newBot(iago)
-    const given = await iago.call('PATCH', `/bots/${other.user.id}`, { bot_owner_id: hamlet.user.id })
-    assert.deepEqual([given.status, given.body.msg], [400, 'More than 200 bots'])
+    const input = await iago.call('PATCH', `/bots/${other.user.id}`, { bot_owner_id: hamlet.user.id })
+    assert.deepEqual([input.status, input.body.msg], [400, 'More than 200 bots'])
   })
 
   it('is whoever reactivates a bot whose owner is deactivated, under the same conditions', async () => {

@@ -13,12 +13,12 @@ describe('E36 to E39: drafts', () => {
     const channel = rig.channel('stage', [hamlet])
     const queue = await hamlet.register({ event_types: ['drafts'] })
     const others = await ophelia.register({ event_types: ['drafts'] })
-    const given = [
+    const input = [
       { ...draft('To be  \n', 30.9), type: 'stream', to: [channel.id], topic: ' soliloquy ' },
       { ...draft('my lord', 20), type: 'private', to: [ophelia.user.id, ophelia.user.id], topic: 'none' },
       { type: 'private', to: [], topic: '', content: 'to whom?' },
     ]
-    const { ids } = await hamlet.post('/drafts', { drafts: given })
+    const { ids } = await hamlet.post('/drafts', { drafts: input })
     const [first, second, third] = ids
     const kept = [
       { id: first, type: 'stream', to: [channel.id], topic: 'soliloquy', content: 'To be', timestamp: 30 },

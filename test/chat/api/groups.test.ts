@@ -151,10 +151,10 @@ describe('User groups', () => {
   for (const [settings, own, others] of RIGHTS)
     it(`with ${settings.join() || 'no right'}: others join and leave by it alone (E98)`, async () => {
       const nobody = { can_leave_group: idOf('role:nobody') }
-      const given = Object.fromEntries(settings.map((name) => [name, people(cordelia)]))
+      const input = Object.fromEntries(settings.map((name) => [name, people(cordelia)]))
       const may = async (op: 'add' | 'delete', client: Client): Promise<boolean> => {
         const there = op === 'delete' ? [client.user.id] : []
-        const id = await create({ ...nobody, ...given, members: there })
+        const id = await create({ ...nobody, ...input, members: there })
         const { status } = await cordelia.call('POST', `/user_groups/${id}/members`, { [op]: [client.user.id] })
         assert.ok(status === 200 || status === 403)
         assert.equal((await members(id)).includes(client.user.id), (status === 200) === (op === 'add'))

@@ -107,9 +107,9 @@ describe('E126: inviting addresses', () => {
 
   it('several at once, each with a link of its own; those that have an account are said', async () => {
     const queue = await hamlet.register({ event_types: ['invites_changed'] })
-    const given = 'one@example.com, two@example.com\nOPHELIA@example.com,\n One Again <one@example.com>'
+    const input = 'one@example.com, two@example.com\nOPHELIA@example.com,\n One Again <one@example.com>'
     const { body } = await hamlet.refused('INVITATION_FAILED', 'POST', '/invites', {
-      invitee_emails: given,
+      invitee_emails: input,
       stream_ids: [],
     })
     const { errors, sent_invitations, license_limit_reached, daily_limit_reached } = body

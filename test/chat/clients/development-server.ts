@@ -81,8 +81,8 @@ export async function startDevelopmentServer(
   }
 
   return {
-    setLevel: (given) => {
-      level = String(given)
+    setLevel: (input) => {
+      level = String(input)
     },
   }
 }

@@ -83,15 +83,15 @@ const REFUSED: readonly unknown[] = [
 ]
 
 describe('Narrow terms', () => {
-  for (const [given, expected] of ACCEPTED) {
-    it(`reads ${JSON.stringify(given)}`, () => {
-      assert.deepEqual(read([given]), [{ ...(expected as object), negated: false }])
+  for (const [input, expected] of ACCEPTED) {
+    it(`reads ${JSON.stringify(input)}`, () => {
+      assert.deepEqual(read([input]), [{ ...(expected as object), negated: false }])
     })
   }
 
-  for (const given of REFUSED) {
-    it(`answers BAD_NARROW to ${JSON.stringify(given)}`, () => {
-      assert.throws(() => read([given]), NarrowError)
+  for (const input of REFUSED) {
+    it(`answers BAD_NARROW to ${JSON.stringify(input)}`, () => {
+      assert.throws(() => read([input]), NarrowError)
     })
   }
 

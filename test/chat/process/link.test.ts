@@ -73,43 +73,43 @@ async function chatThat(t: TestContext, answer: (message: Extract<ToChat, { type
     const reply = message.type === 'ask' ? answer(message) : null
     if (reply !== null) chat.send(reply)
   })
-  const life = openChatConnection(near, { onMessage: () => {}, onRefused: () => {}, onEnd: () => {} })
-  return { life, near }
+  const connection = openChatConnection(near, { onMessage: () => {}, onRefused: () => {}, onEnd: () => {} })
+  return { life: connection, near }
 }
 
 test('an answer goes to who asked, whatever else is answered', async (t) => {
-  const { life } = await chatThat(t, ({ id, ask }) =>
+  const { life: connection } = await chatThat(t, ({ id, ask }) =>
     ask.do === 'figures'
       ? { type: 'answer', id: id + 100, problem: null } // nobody has asked that
       : { type: 'answer', id, problem: null, value: ask.do },
   )
-  void life.ask({ do: 'figures' }).catch(() => {})
-  assert.equal(await life.ask({ do: 'settings' }), 'settings')
+  void connection.ask({ do: 'figures' }).catch(() => {})
+  assert.equal(await connection.ask({ do: 'settings' }), 'settings')
 })
 
 test('who waits when the chat ends is told so, and so is who asks later', async (t) => {
-  const { life, near } = await chatThat(t, () => null)
-  const asked = life.ask({ do: 'figures' })
+  const { life: connection, near } = await chatThat(t, () => null)
+  const asked = connection.ask({ do: 'figures' })
   near.destroy()
   await assert.rejects(asked, /ended meanwhile/)
-  await assert.rejects(life.ask({ do: 'figures' }), /ended meanwhile/)
+  await assert.rejects(connection.ask({ do: 'figures' }), /ended meanwhile/)
 })
 
 test('no more is asked than a chat that answers nothing may hold', async (t) => {
-  const { life, near } = await chatThat(t, () => null)
-  const asked = Array.from({ length: 64 }, () => life.ask({ do: 'figures' }).catch(() => {}))
-  await assert.rejects(life.ask({ do: 'figures' }), { code: 'busy' })
+  const { life: connection, near } = await chatThat(t, () => null)
+  const asked = Array.from({ length: 64 }, () => connection.ask({ do: 'figures' }).catch(() => {}))
+  await assert.rejects(connection.ask({ do: 'figures' }), { code: 'busy' })
   near.destroy()
   await Promise.all(asked)
 })
 
 test('a copy whose pieces are no bytes, or end early, is no copy', async (t) => {
   for (const piece of ['text', null, new Uint8Array(0), { length: 7 }]) {
-    const { life } = await chatThat(t, ({ id, ask }) => ({
+    const { life: connection } = await chatThat(t, ({ id, ask }) => ({
       ...{ type: 'answer', id, problem: null },
       value: ask.do === 'beginCopy' ? [{ name: 'chat.db', bytes: 4096 }] : piece,
     }))
-    const copy = await copyOf(life)
+    const copy = await copyOf(connection)
     await assert.rejects(Array.fromAsync(copy.pieces()), { code: 'internal' })
     copy.end()
   }

@@ -135,7 +135,7 @@ test('operations are counted on all nodes together, and what one has counted the
 test('a node that starts unattended and waits for the others is unlocked once, also where somebody gives the passphrase meanwhile', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), {
     before: (rig) => rig.key('x'),
-    link: { patience: { ...BRISK, openingMsMax: 60_000 } },
+    link: { timeouts: { ...BRISK, openingMsMax: 60_000 } },
   })
   const [a, b] = nodes as [Node, Node, Node]
   assert.equal(await b.rig.status('PUT', '/config/unattended-boot', { as: 'admin', json: { status: 'on' } }), 204)

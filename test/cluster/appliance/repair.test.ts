@@ -157,7 +157,7 @@ test('what one node’s index fails over it tries again a few times, then refuse
   const diagnosis = async () => (await b.rig.call('GET', '/health/diagnose', { as: 'admin' })).text()
   const metrics = async () =>
     (await b.rig.call('GET', '/metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text()
-  await until('it is told', () => b.rig.appliance.replica?.trouble !== null)
+  await until('it is told', () => b.rig.appliance.replica?.syncFailure !== null)
   assert.match(await diagnosis(), /Not following the others for \d+ seconds: unexpected TypeError|cannot adopt it/)
   assert.match(await metrics(), /^coffer_cluster_behind_seconds (0\.\d*[1-9]|[1-9])/m)
   await until('it is refused', () => b.rig.appliance.replica?.state === 'refused')

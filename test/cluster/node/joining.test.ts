@@ -55,19 +55,19 @@ async function expectAsBefore(node: TestNode): Promise<void> {
 
 test('a wrong passphrase, an edited kit or one of another cluster is refused, and nothing is dropped', async (t) => {
   const { ca, a, b } = await openPair(t)
-  const given = await register(a, b)
+  const input = await register(a, b)
   const joinWith = (more: object) =>
-    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP, ...more } })
+    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...input, backupPassphrase: BACKUP, ...more } })
   const refused = async (message: RegExp, more: object) => {
     assert.match((await expect(400, joinWith(more))).json().message, message)
     await expectAsBefore(b)
   }
   await refused(/Wrong backup passphrase/, { backupPassphrase: 'not what opens backups' })
-  const bytes = Buffer.from(given.joinerKit, 'base64')
+  const bytes = Buffer.from(input.joinerKit, 'base64')
   bytes[60]! ^= 1
   await refused(/Wrong backup passphrase, or the joiner kit is damaged/, { joinerKit: bytes.toString('base64') })
   await refused(/not a joiner kit/, { joinerKit: 'AAAA' })
-  const nameless = given.members.map((member) => (member.name === '' ? member : { ...member, name: 'a,b=c' }))
+  const nameless = input.members.map((member) => (member.name === '' ? member : { ...member, name: 'a,b=c' }))
   await refused(/a name that no member has/, { members: nameless })
 
   const elsewhere = await openNode(t, ca)
@@ -79,14 +79,14 @@ test('a cluster of another authority is not joined, nor with a certificate for a
   const { ca, a } = await openPair(t)
   const b = await openNode(t, ca, { ca: createClusterCa(t), unlockPassphrase: OWN_UNLOCK })
   await b.rig.key('of-b')
-  const given = await register(a, b)
-  const json = { ...given, backupPassphrase: BACKUP }
+  const input = await register(a, b)
+  const json = { ...input, backupPassphrase: BACKUP }
   assert.match(
     (await expect(400, b.rig.call('POST', '/cluster/join', { as: 'admin', json }))).json().message,
     /could not be joined/,
   )
   await expectAsBefore(b)
-  const members = given.members.map((one) => (one.name === '' ? { ...one, urls: ['https://127.0.0.9:2380'] } : one))
+  const members = input.members.map((one) => (one.name === '' ? { ...one, urls: ['https://127.0.0.9:2380'] } : one))
   const other = await b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...json, members } })
   assert.match((await expect(412, Promise.resolve(other))).json().message, /subject alternative name/)
   await expectAsBefore(b)
@@ -106,8 +106,8 @@ test('with a certificate for another host that comes while it joins it does not,
     }),
   })
   await b.rig.key('of-b')
-  const given = await register(a, b)
-  const joins = () => b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } })
+  const input = await register(a, b)
+  const joins = () => b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...input, backupPassphrase: BACKUP } })
   assert.match((await expect(412, joins())).json().message, /no subject alternative name/)
   await expectAsBefore(b)
   await certify(b, ca)
@@ -128,24 +128,24 @@ async function told(
 
 test('a cluster that is older than the kit is refused, as is one with other records, and nothing is dropped', async (t) => {
   const { a, b } = await openPair(t)
-  const given = await register(a, b)
+  const input = await register(a, b)
   const joinWith = (joinerKit: string) =>
-    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, joinerKit, backupPassphrase: BACKUP } })
-  const newer = await told(b, given.joinerKit, ({ revision }) => ({ revision: revision + 1 }))
+    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...input, joinerKit, backupPassphrase: BACKUP } })
+  const newer = await told(b, input.joinerKit, ({ revision }) => ({ revision: revision + 1 }))
   assert.match((await expect(400, joinWith(newer))).json().message, /the cluster is older than it/)
   await expectAsBefore(b)
-  const other = await told(b, given.joinerKit, () => ({ digest: '00'.repeat(32) }))
+  const other = await told(b, input.joinerKit, () => ({ digest: '00'.repeat(32) }))
   assert.match((await expect(400, joinWith(other))).json().message, /not those that the joiner kit is of/)
   await expectAsBefore(b)
 })
 
 test('what only its head can tell, a node that has joined finds out before it follows', async (t) => {
   const { a, b } = await openPair(t)
-  const given = await register(a, b)
-  const newer = await told(b, given.joinerKit, ({ head }) => ({ head: { ...head, n: head.n + 1000 } }))
-  const json = { ...given, joinerKit: newer, backupPassphrase: BACKUP }
+  const input = await register(a, b)
+  const newer = await told(b, input.joinerKit, ({ head }) => ({ head: { ...head, n: head.n + 1000 } }))
+  const json = { ...input, joinerKit: newer, backupPassphrase: BACKUP }
   await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json }))
-  await promote(a, given.members.find(({ learner }) => learner)!.id)
+  await promote(a, input.members.find(({ learner }) => learner)!.id)
   await until('it is refused', async () => {
     const { status, text } = await b.rig.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
     assert.ok(status === 503 || status === 500, text())
@@ -163,11 +163,11 @@ test('cut at any moment of a join, a node is as it was before, or joined', async
     cpSync(b.rig.dataDirectory, copy, { recursive: true })
     cuts.push(copy)
   }
-  const around = <A extends unknown[], R>(act: (...given: A) => Promise<R>) => {
-    return async (...given: A): Promise<R> => {
+  const around = <A extends unknown[], R>(act: (...input: A) => Promise<R>) => {
+    return async (...input: A): Promise<R> => {
       cut()
       try {
-        return await act(...given)
+        return await act(...input)
       } finally {
         cut()
       }
@@ -184,8 +184,8 @@ test('cut at any moment of a join, a node is as it was before, or joined', async
     }),
   })
   await b.rig.key('of-b')
-  const given = await register(a, b)
-  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } }))
+  const input = await register(a, b)
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...input, backupPassphrase: BACKUP } }))
   cut()
 
   const found: string[] = []
@@ -221,8 +221,8 @@ test('a join that was cut goes on with the same kit, and with another one begins
   await a.rig.key('of-a')
   await b.rig.key('of-b')
   const first = await register(a, b)
-  const joinWith = (given: typeof first) =>
-    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } })
+  const joinWith = (input: typeof first) =>
+    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...input, backupPassphrase: BACKUP } })
   await expect(500, joinWith(first))
   await expectAsBefore(b)
   assert.equal(await b.etcd.service.hasData(), true)

@@ -52,8 +52,8 @@ test('a node that is alone makes a cluster, which another joins: both have all k
   assert.deepEqual(await membersAt(a), members)
   await a.rig.key('made-meanwhile')
 
-  const given = { members, joinerKit, backupPassphrase: BACKUP }
-  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: given }))
+  const input = { members, joinerKit, backupPassphrase: BACKUP }
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: input }))
   assert.equal(b.rig.appliance.state, 'Locked')
   const { id } = members.find(({ learner }) => learner)!
   await promote(a, id)
@@ -90,8 +90,8 @@ test('a learner opens with what has come to it, and goes on reading that; it cha
   await a.rig.user('operator', 'Operator')
   b.rig.use('operator', 'passphrase of operator')
   const { members, joinerKit } = await register(a, b)
-  const given = { members, joinerKit, backupPassphrase: BACKUP }
-  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: given }))
+  const input = { members, joinerKit, backupPassphrase: BACKUP }
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: input }))
   await unlock(b, UNLOCK)
   const sign = { as: 'operator', json: { mode: 'EdDSA', message: 'AAAA' } }
   await expect(200, b.rig.call('POST', '/keys/before/sign', sign))
@@ -378,7 +378,7 @@ test('of two nodes, one that has lost the other goes on alone with all that it h
 test('how long the others have not answered is counted from their last answer, whether or not the node is locked', async (t) => {
   const ca = createClusterCa(t)
   const a = await openNode(t, ca)
-  const b = await openNode(t, ca, { link: { patience: BRISK, isolatedMaxMs: 600_000 } })
+  const b = await openNode(t, ca, { link: { timeouts: BRISK, isolatedMaxMs: 600_000 } })
   await join(a, b)
   const unlockAlone = async () => {
     await unlock(b, UNLOCK)

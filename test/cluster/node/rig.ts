@@ -116,12 +116,12 @@ export async function register(node: TestNode, other: TestNode) {
 }
 
 export async function join(node: TestNode, other: TestNode): Promise<void> {
-  const given = await register(node, other)
+  const input = await register(node, other)
   await expect(
     204,
-    other.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } }),
+    other.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...input, backupPassphrase: BACKUP } }),
   )
-  const { id } = given.members.find(({ name }) => name === '')!
+  const { id } = input.members.find(({ name }) => name === '')!
   await promote(node, id)
   await unlock(other, node.unlockPassphrase)
 }

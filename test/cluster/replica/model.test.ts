@@ -87,7 +87,7 @@ async function run(t: TestContext, seed: number): Promise<void> {
   const dice = createDice(seed)
   const model = createModel()
   const nodes = NODES.map((name, at) =>
-    makeNode(t, name, model.connect(createDice(seed + 1 + at)), { patience: HASTE }),
+    makeNode(t, name, model.connect(createDice(seed + 1 + at)), { timeouts: HASTE }),
   )
   for (const node of nodes) openStores(node)
   await put(nodes[0]!, 'counter', '0')
@@ -148,8 +148,8 @@ test('whatever is lost, late or done twice, no change is', async (t) => {
 async function pair(t: TestContext, change: (etcd: Etcd, other: Node) => Etcd['changeIf']): Promise<[Node, Node]> {
   const model = createModel()
   const calm = calmOf(model)
-  const other = makeNode(t, 'b', calm, { patience: HASTE })
-  const one = makeNode(t, 'a', { ...calm, changeIf: change(calm, other) }, { patience: HASTE })
+  const other = makeNode(t, 'b', calm, { timeouts: HASTE })
+  const one = makeNode(t, 'a', { ...calm, changeIf: change(calm, other) }, { timeouts: HASTE })
   for (const node of [one, other]) openStores(node)
   await put(one, 'x', 'old')
   await load({ ...one, etcd: calm })

@@ -153,7 +153,7 @@ test('a refusal that waits for the newest ends when the node is locked', async (
       await new Promise(() => {}) // tells nothing
     },
   }))
-  b.patience = { ...REPLICA_TIMEOUTS, heartbeatMs: 2 ** 30, heartbeatMsMax: 2 ** 30, outcomeMsMax: 2 ** 30 }
+  b.timeouts = { ...REPLICA_TIMEOUTS, heartbeatMs: 2 ** 30, heartbeatMsMax: 2 ** 30, outcomeMsMax: 2 ** 30 }
   start(b)
   await b.replica.caughtUp()
   await put(a, 'x', '2')
@@ -184,7 +184,7 @@ test('what a member has that was killed, and thinks that it has no vote, is not 
     return old
   }
   const [a, b] = await pair(t, (etcd) => asLearner(answer, etcd))
-  b.patience = { ...REPLICA_TIMEOUTS, heartbeatMs: 1 }
+  b.timeouts = { ...REPLICA_TIMEOUTS, heartbeatMs: 1 }
   start(b)
   await b.replica.caughtUp()
   const before = await a.etcd.get('/coffer/head')
@@ -236,7 +236,7 @@ test('a new node that is long in reading all is waited for, though it is late wi
       yield* etcd.pages(...these)
     },
   }))
-  b.patience = { ...REPLICA_TIMEOUTS, heartbeatMs: 1, openingMsMax: 0 }
+  b.timeouts = { ...REPLICA_TIMEOUTS, heartbeatMs: 1, openingMsMax: 0 }
   start(b)
   await b.replica.usable()
   await until('it follows', () => b.replica.state === 'following')

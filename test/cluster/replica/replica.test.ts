@@ -128,7 +128,11 @@ test('what one turn brings is one transaction: a refusal among it harms nobody, 
   assert.deepEqual([get(a!, 'x'), get(a!, 'y'), get(a!, 'z')], ['2', null, '1'])
   await expectEqual(nodes)
   assert.equal(await a!.vault.change(() => ({ changes: [], result: 7 })), 7)
-  const beside = a!.vault.change(() => ({ changes: [], result: 7, alongside: () => assert.fail('it is of one node') }))
+  const beside = a!.vault.change(() => ({
+    changes: [],
+    result: 7,
+    withinTransaction: () => assert.fail('it is of one node'),
+  }))
   await assert.rejects(beside, /of one node changes alone/)
 })
 
@@ -266,7 +270,12 @@ test('what comes is looked at before any of it is adopted', async (t) => {
   const copy = vault.replicate(() => Promise.reject(wrongState()))
   const comparison = copy.compare()
   for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
-  const adoption = { head: { n: 9, sets: new Map([['keys', set]]) }, generation: 'AB', alongside() {}, partly() {} }
+  const adoption = {
+    head: { n: 9, sets: new Map([['keys', set]]) },
+    generation: 'AB',
+    withinTransaction() {},
+    partly() {},
+  }
   await assert.rejects(runInSlices(comparison.adopt(adoption)), failsWith('invalid', /damaged or not in its place/))
   assert.equal([...copy.rows()].length, 1)
   assert.equal(text(vault.get('keys', 'old')), 'old=1')
@@ -343,15 +352,15 @@ test('a node whose disk is full says so once, and has all that came meanwhile wh
   fill()
   for (let n = 0; n < 20; n++) await put(a!, `n${n}`, 'v'.repeat(10_000))
   await until('it is told', () => b!.troubles.length > 0)
-  assert.equal(b!.replica.trouble, 'The disk is full (database or disk is full)')
+  assert.equal(b!.replica.syncFailure, 'The disk is full (database or disk is full)')
   assert.ok(b!.replica.behindMs > 0)
   await put(a!, 'x', null)
   await new Promise((resolve) => setTimeout(resolve, 1000)) // it tries again and again
-  assert.deepEqual(b!.troubles, [b!.replica.trouble])
+  assert.deepEqual(b!.troubles, [b!.replica.syncFailure])
   stop(b!)
   openStores(b!)
   fill()
-  b!.patience = { ...REPLICA_TIMEOUTS, openingMsMax: 0 }
+  b!.timeouts = { ...REPLICA_TIMEOUTS, openingMsMax: 0 }
   start(b!)
   await b!.replica.usable() // with the copy of before
   assert.equal(get(b!, 'x'), '1')
@@ -360,7 +369,7 @@ test('a node whose disk is full says so once, and has all that came meanwhile wh
   databaseOf(b!.store).pragma(`max_page_count = ${1 << 30}`)
   await expectEqual(nodes)
   assert.ok(b!.replica.n > before)
-  assert.deepEqual([b!.refusals, b!.replica.trouble, b!.replica.behindMs], [[], null, 0])
+  assert.deepEqual([b!.refusals, b!.replica.syncFailure, b!.replica.behindMs], [[], null, 0])
 })
 
 test('a record that this node cannot open any more comes from the others; one alone loads none of such', async (t) => {

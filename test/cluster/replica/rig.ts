@@ -35,7 +35,7 @@ export interface Node {
   troubles: string[]
   /** Moves on when told to, and with the time. */
   laterMs: number
-  patience?: ReplicaTimeouts
+  timeouts?: ReplicaTimeouts
 }
 
 /** The value begins with its name. */
@@ -140,7 +140,7 @@ export function start(node: Node): void {
     random: systemRandom,
     nowMs: () => performance.now() + node.laterMs,
     position: node.position,
-    ...(node.patience && { patience: node.patience }),
+    ...(node.timeouts && { timeouts: node.timeouts }),
     onRefusal: ({ message }) => node.refusals.push(message),
     onTrouble: (what) => node.troubles.push(what),
   })

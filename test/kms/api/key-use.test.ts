@@ -67,12 +67,12 @@ describe('key use', () => {
     const encrypt = (more: object) =>
       rig.call('POST', '/keys/aes/encrypt', { ...operator, json: { mode: 'AES_CBC', message, ...more } })
     const iv = base64(Buffer.alloc(16, 3))
-    const given = (await encrypt({ iv })).json()
-    assert.equal(given.iv, iv)
+    const input = (await encrypt({ iv })).json()
+    assert.equal(input.iv, iv)
     const fresh = (await encrypt({ iv: null })).json()
     assert.equal(Buffer.from(fresh.iv, 'base64').length, 16)
-    assert.notEqual(fresh.encrypted, given.encrypted)
-    for (const { encrypted, iv } of [given, fresh]) {
+    assert.notEqual(fresh.encrypted, input.encrypted)
+    for (const { encrypted, iv } of [input, fresh]) {
       const json = { mode: 'AES_CBC', encrypted, iv }
       assert.equal((await rig.call('POST', '/keys/aes/decrypt', { ...operator, json })).json().decrypted, message)
     }
@@ -81,8 +81,8 @@ describe('key use', () => {
     assert.match(wrongLength.text(), /argument length/)
     assert.equal((await encrypt({ iv: base64('short') })).status, 400)
     const decrypt = (json: object) => rig.status('POST', '/keys/aes/decrypt', { ...operator, json })
-    assert.equal(await decrypt({ mode: 'AES_CBC', encrypted: given.encrypted }), 400)
-    assert.equal(await decrypt({ mode: 'AES_CBC', encrypted: given.encrypted, iv: '??' }), 400)
+    assert.equal(await decrypt({ mode: 'AES_CBC', encrypted: input.encrypted }), 400)
+    assert.equal(await decrypt({ mode: 'AES_CBC', encrypted: input.encrypted, iv: '??' }), 400)
   })
 
   test('each request gets the status of its fault', async () => {

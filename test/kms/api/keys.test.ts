@@ -148,7 +148,7 @@ describe('keys', () => {
     }
     const pkcs8 = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
     const sec1 = privateKey.export({ format: 'pem', type: 'sec1' }) as string
-    const given = JSON.stringify({
+    const input = JSON.stringify({
       mechanisms: ['ECDSA_Signature'],
       label: 'from a file',
       restrictions: { tags: ['t'] },
@@ -156,7 +156,7 @@ describe('keys', () => {
     assert.equal(
       (
         await send([
-          ['arguments', given],
+          ['arguments', input],
           ['key_file', pkcs8],
         ])
       ).status,
@@ -169,7 +169,7 @@ describe('keys', () => {
     const post = await send(
       [
         ['anything', sec1],
-        ['arguments', given],
+        ['arguments', input],
       ],
       'POST /keys',
     )
@@ -181,7 +181,7 @@ describe('keys', () => {
     assert.equal(
       (
         await send([
-          ['arguments', given],
+          ['arguments', input],
           ['key_file', pkcs8],
         ])
       ).status,
@@ -189,22 +189,22 @@ describe('keys', () => {
     )
 
     const wrong: [string, string][][] = [
-      [['arguments', given]],
+      [['arguments', input]],
       [
-        ['arguments', given],
+        ['arguments', input],
         ['arguments', pkcs8],
       ],
       [
-        ['one', given],
+        ['one', input],
         ['two', pkcs8],
       ],
       [
-        ['arguments', given],
+        ['arguments', input],
         ['key_file', pkcs8],
         ['more', 'x'],
       ],
       [
-        ['arguments', given],
+        ['arguments', input],
         ['key_file', 'no key'],
       ],
       [
@@ -230,7 +230,7 @@ describe('keys', () => {
       (
         await send(
           [
-            ['arguments', given],
+            ['arguments', input],
             ['key_file', ''],
           ],
           'PUT /keys/wrong',

@@ -68,17 +68,17 @@ describe('ML-DSA keys', () => {
   test('a context of up to 255 bytes is signed with the message, for the mode ML_DSA alone', async () => {
     const key = await publicPem('ml-dsa-65')
     const message = Buffer.from('a message')
-    const given = { mode: 'ML_DSA', message: base64(message) }
+    const input = { mode: 'ML_DSA', message: base64(message) }
     for (const bytes of [1, 255]) {
       const context = Buffer.alloc(bytes, 'c')
-      const signature = await signed('ml-dsa-65', { ...given, context: base64(context) })
+      const signature = await signed('ml-dsa-65', { ...input, context: base64(context) })
       assert(verify(null, message, contextual(key, context), signature))
       assert(!verify(null, message, key, signature))
     }
-    assert(verify(null, message, key, await signed('ml-dsa-65', { ...given, context: '' })))
-    assert(verify(null, message, key, await signed('ml-dsa-65', { ...given, context: null })))
-    assert.match(await refused('ml-dsa-65', { ...given, context: base64(Buffer.alloc(256)) }), /context/)
-    assert.match(await refused('ml-dsa-65', { ...given, context: 'no base64' }), /context/)
+    assert(verify(null, message, key, await signed('ml-dsa-65', { ...input, context: '' })))
+    assert(verify(null, message, key, await signed('ml-dsa-65', { ...input, context: null })))
+    assert.match(await refused('ml-dsa-65', { ...input, context: base64(Buffer.alloc(256)) }), /context/)
+    assert.match(await refused('ml-dsa-65', { ...input, context: 'no base64' }), /context/)
     const mu = base64(Buffer.alloc(64))
     assert.match(await refused('ml-dsa-65', { mode: 'ML_DSA_EXTERNAL_MU', message: mu, context: 'AA==' }), /context/)
     assert.match(await refused('ec', { mode: 'ECDSA', message: base64(Buffer.alloc(32)), context: 'AA==' }), /context/)

@@ -102,7 +102,7 @@ test('a key that was damaged meanwhile and is mended from elsewhere is there onc
   const comparison = copy.compare()
   for (const { collection, row } of rows) await runInSlices(comparison.add(collection, row))
   const { generation } = rig.vault
-  await runInSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
+  await runInSlices(comparison.adopt({ head: copy.head(), generation, withinTransaction() {}, partly() {} }))
   assert.deepEqual(keys.list('', {}), ['one', 'two'])
   assert.equal(keys.size(''), 2)
   assert.equal(keys.listVersion(''), version)

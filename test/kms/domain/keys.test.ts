@@ -219,7 +219,7 @@ function keepRecords(vault: Vault): () => Promise<void> {
     collection,
     row: { ...row, sealed: row.sealed.slice() },
   }))
-  const adoption = { head: copy.head(), generation: '00'.repeat(12), alongside() {}, partly() {} }
+  const adoption = { head: copy.head(), generation: '00'.repeat(12), withinTransaction() {}, partly() {} }
   vault.standAlone()
   return async () => {
     const comparison = vault.replicate(() => assert.fail()).compare()

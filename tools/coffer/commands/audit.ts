@@ -36,8 +36,8 @@ export const AUDIT: Command[] = [
     roles,
     options: { output: { value: 'FILE', summary: 'stdout if left out' } },
     example: 'coffer audit export --output log.jsonl',
-    run: async ({ client, output, signal }, given) => {
-      const file = given.text('output')
+    run: async ({ client, output, signal }, input) => {
+      const file = input.text('output')
       const answer = await client().auditExport({ signal })
       if (file === undefined) {
         for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
@@ -61,22 +61,22 @@ export const AUDIT: Command[] = [
   },
 ]
 
-async function show({ client, output, signal }: CommandContext, given: OptionValues): Promise<void> {
+async function show({ client, output, signal }: CommandContext, input: OptionValues): Promise<void> {
   const texts = ['by', 'action', 'key', 'from', 'to'].map(
-    (name) => [name === 'by' ? 'user' : name, given.text(name)] as const,
+    (name) => [name === 'by' ? 'user' : name, input.text(name)] as const,
   )
   const filter = Object.fromEntries(texts.filter(([, value]) => value !== undefined)) as AuditFilter
   const api = client()
-  const page = await api.audit({ ...filter, limit: given.number('limit') ?? 20 })
-  const isJson = given.flag('json')
-  if (isJson && !given.flag('follow')) return output.result(page)
+  const page = await api.audit({ ...filter, limit: input.number('limit') ?? 20 })
+  const isJson = input.flag('json')
+  if (isJson && !input.flag('follow')) return output.result(page)
   const print = (lines: AuditLine[]) => {
     for (const line of lines) output.raw(Buffer.from(`${isJson ? JSON.stringify(line) : sentence(line)}\n`))
   }
   print(page.lines.toReversed())
   let last = page.head.sequence
   const { setTimeout } = await import('node:timers/promises')
-  while (given.flag('follow')) {
+  while (input.flag('follow')) {
     await setTimeout(FOLLOW_MS, undefined, { signal })
     const fresh: AuditLine[] = []
     const newest = await api.audit({ ...filter, limit: PAGE_LINES })

@@ -24,7 +24,7 @@ export const CA: Command[] = [
       'crl-url': { value: 'URL', summary: 'where its list of revoked certificates will be: in what it issues' },
     },
     example: 'coffer ca init ca-key --common-name "Workshop CA"',
-    run: async (context, given) => (await import('../certify.ts')).init(context, given),
+    run: async (context, input) => (await import('../certify.ts')).init(context, input),
   },
   {
     words: 'ca sign',
@@ -40,14 +40,14 @@ export const CA: Command[] = [
       output: { value: 'FILE', summary: 'written there instead' },
     },
     example: 'coffer ca sign request.pem --for server --yes --output www.crt',
-    run: async (context, given) => (await import('../certify.ts')).sign(context, given),
+    run: async (context, input) => (await import('../certify.ts')).sign(context, input),
   },
   {
     words: 'ca list',
     summary: 'Lists what the authority has issued.',
     options: DIRECTORY,
     example: 'coffer ca list',
-    run: async (context, given) => (await import('../certify.ts')).list(context, given),
+    run: async (context, input) => (await import('../certify.ts')).list(context, input),
   },
   {
     words: 'ca revoke',
@@ -58,7 +58,7 @@ export const CA: Command[] = [
       reason: { value: 'REASON', choices: Object.keys(REASONS), summary: 'why' },
     },
     example: 'coffer ca revoke www.crt --reason superseded',
-    run: async (context, given) => (await import('../certify.ts')).revoke(context, given),
+    run: async (context, input) => (await import('../certify.ts')).revoke(context, input),
   },
   {
     words: 'ca crl',
@@ -70,6 +70,6 @@ export const CA: Command[] = [
       output: { value: 'FILE', summary: 'crl.pem in the directory if left out; "-" is stdout' },
     },
     example: 'coffer ca crl',
-    run: async (context, given) => (await import('../certify.ts')).revocationList(context, given),
+    run: async (context, input) => (await import('../certify.ts')).revocationList(context, input),
   },
 ]

@@ -92,10 +92,10 @@ export function tlsCommands(
       roles,
       options: { facts: { summary: 'their names and dates instead' } },
       example: `coffer ${prefix} certificate get --facts`,
-      run: async ({ client, output }, given) => {
+      run: async ({ client, output }, input) => {
         const pem = await calls(client()).certificate()
         const { readCertificates } = await import('../../../firmware/client/certificate.ts')
-        if (given.flag('facts')) output.result(readCertificates(pem))
+        if (input.flag('facts')) output.result(readCertificates(pem))
         else output.result({ pem }, () => pem)
       },
     },
@@ -113,8 +113,8 @@ export function tlsCommands(
       roles,
       options: SUBJECT,
       example: `coffer ${prefix} csr --name coffer.example.org`,
-      run: async ({ client, output }, given) => {
-        const pem = await calls(client()).request(subjectOf(given))
+      run: async ({ client, output }, input) => {
+        const pem = await calls(client()).request(subjectOf(input))
         output.result({ pem }, () => pem)
       },
     },
@@ -124,7 +124,7 @@ export function tlsCommands(
       roles,
       options: TLS_KEY,
       example: `coffer ${prefix} generate --type EC_P256`,
-      run: ({ client }, given) => calls(client()).generate(tlsKeyOf(given)),
+      run: ({ client }, input) => calls(client()).generate(tlsKeyOf(input)),
     },
   ]
 }
@@ -178,8 +178,8 @@ export const CONFIG: Command[] = [
     roles,
     options: NETWORK,
     example: 'coffer config network',
-    run: async (context, given) => {
-      if (given.text('ip-address') !== undefined) return setNetwork(context, given)
+    run: async (context, input) => {
+      if (input.text('ip-address') !== undefined) return setNetwork(context, input)
       context.output.result(await context.client().network())
     },
   },
@@ -189,9 +189,9 @@ export const CONFIG: Command[] = [
     roles,
     options: { ...NTP, off: { summary: 'none' } },
     example: 'coffer config ntp',
-    run: async (context, given) => {
-      const isSet = given.flag('off') || given.text('ntp-ip') !== undefined || given.text('nts-name') !== undefined
-      if (isSet) return setNtp(context, given)
+    run: async (context, input) => {
+      const isSet = input.flag('off') || input.text('ntp-ip') !== undefined || input.text('nts-name') !== undefined
+      if (isSet) return setNtp(context, input)
       context.output.result(await context.client().ntp())
     },
   },
@@ -201,8 +201,8 @@ export const CONFIG: Command[] = [
     roles,
     options: LOGGING,
     example: 'coffer config logging --ip-address 0.0.0.0 --log-level info',
-    run: async (context, given) => {
-      if (given.text('ip-address') !== undefined) return setLogging(context, given)
+    run: async (context, input) => {
+      if (input.text('ip-address') !== undefined) return setLogging(context, input)
       context.output.result(await context.client().logging())
     },
   },
@@ -233,10 +233,10 @@ export const CONFIG: Command[] = [
       },
     },
     example: 'coffer config audit',
-    run: async ({ client, output }, given) => {
-      const numbers = ['lines', 'changes', 'refusals', 'uses'].map((name) => [name, given.number(name)] as const)
+    run: async ({ client, output }, input) => {
+      const numbers = ['lines', 'changes', 'refusals', 'uses'].map((name) => [name, input.number(name)] as const)
       const known = Object.fromEntries(numbers.filter(([, value]) => value !== undefined)) as AuditSettings
-      const whenFull = given.text('when-full')
+      const whenFull = input.text('when-full')
       const settings = { ...known, ...(whenFull !== undefined && { whenFull }) }
       if (Object.keys(settings).length > 0) return client().setAuditSettings(settings)
       output.result(await client().auditSettings())
@@ -257,47 +257,47 @@ export async function changeUnlock({ client, passphrase }: CommandContext): Prom
   await client().setUnlockPassphrase({ newPassphrase, currentPassphrase })
 }
 
-export async function changeBackup({ client, passphrase, given }: CommandContext): Promise<void> {
-  const currentPassphrase = given.flag('first')
+export async function changeBackup({ client, passphrase, input }: CommandContext): Promise<void> {
+  const currentPassphrase = input.flag('first')
     ? ''
     : await passphrase('current-passphrase', 'Current backup passphrase')
   const newPassphrase = await passphrase('new-passphrase', 'New backup passphrase', true)
   await client().setBackupPassphrase({ newPassphrase, currentPassphrase })
 }
 
-export function setNetwork({ client }: CommandContext, given: OptionValues): Promise<void> {
-  const cidr = given.text('ipv6-cidr')
+export function setNetwork({ client }: CommandContext, input: OptionValues): Promise<void> {
+  const cidr = input.text('ipv6-cidr')
   const network: Network = {
-    ipAddress: needed(given, 'ip-address'),
-    netmask: needed(given, 'netmask'),
-    gateway: given.text('gateway') ?? '0.0.0.0',
-    ...(cidr !== undefined && { ipv6: { cidr, gateway: given.text('ipv6-gateway') ?? null } }),
+    ipAddress: needed(input, 'ip-address'),
+    netmask: needed(input, 'netmask'),
+    gateway: input.text('gateway') ?? '0.0.0.0',
+    ...(cidr !== undefined && { ipv6: { cidr, gateway: input.text('ipv6-gateway') ?? null } }),
   }
   return client().setNetwork(network)
 }
 
-export function setNtp({ client }: CommandContext, given: OptionValues): Promise<void> {
-  const ntpIP = given.text('ntp-ip')
-  const ntsName = given.text('nts-name')
+export function setNtp({ client }: CommandContext, input: OptionValues): Promise<void> {
+  const ntpIP = input.text('ntp-ip')
+  const ntsName = input.text('nts-name')
   return client().setNtp({ ...(ntpIP !== undefined && { ntpIP }), ...(ntsName !== undefined && { ntsName }) })
 }
 
 const SYSLOG_PORT = 514
 
-export const setLogging = ({ client }: CommandContext, given: OptionValues): Promise<void> =>
+export const setLogging = ({ client }: CommandContext, input: OptionValues): Promise<void> =>
   client().setLogging({
-    ipAddress: needed(given, 'ip-address'),
-    port: given.number('port') ?? SYSLOG_PORT,
-    logLevel: given.text('log-level') ?? 'info',
+    ipAddress: needed(input, 'ip-address'),
+    port: input.number('port') ?? SYSLOG_PORT,
+    logLevel: input.text('log-level') ?? 'info',
   })
 
-export function tlsKeyOf(given: OptionValues): { type: string; length?: number } {
-  const length = given.number('length')
-  return { type: given.text('type') ?? 'EC_P256', ...(length !== undefined && { length }) }
+export function tlsKeyOf(input: OptionValues): { type: string; length?: number } {
+  const length = input.number('length')
+  return { type: input.text('type') ?? 'EC_P256', ...(length !== undefined && { length }) }
 }
 
-function needed(given: OptionValues, name: string): string {
-  const value = given.text(name)
+function needed(input: OptionValues, name: string): string {
+  const value = input.text(name)
   if (value === undefined) throw usage(`--${name} is missing`)
   return value
 }

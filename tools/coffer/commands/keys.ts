@@ -71,7 +71,7 @@ export const KEYS: Command[] = [
     },
     example: 'coffer key generate web-key --for tls',
     isFirst: true,
-    run: (context, given) => generateKey(context, given, given.arguments[0]),
+    run: (context, input) => generateKey(context, input, input.arguments[0]),
   },
   {
     words: 'key import',
@@ -80,7 +80,7 @@ export const KEYS: Command[] = [
     roles: ['Administrator'],
     options: ATTRIBUTES,
     example: 'coffer key import old.pem old-key --mechanism ECDSA_Signature',
-    run: (context, given) => importPem(context, given, given.arguments[0]!, given.arguments[1]),
+    run: (context, input) => importPem(context, input, input.arguments[0]!, input.arguments[1]),
   },
   {
     words: 'key move',
@@ -100,9 +100,9 @@ export const KEYS: Command[] = [
     roles: ['Administrator'],
     options: { force: { short: 'f', summary: 'without asking' } },
     example: 'coffer key delete older-key --force',
-    run: async ({ client }, given) => {
-      const [id] = given.arguments
-      await certain(given.flag('force'), `Key ${id} is lost for ever.`, id!)
+    run: async ({ client }, input) => {
+      const [id] = input.arguments
+      await certain(input.flag('force'), `Key ${id} is lost for ever.`, id!)
       await client().deleteKey(id!)
     },
   },
@@ -145,9 +145,9 @@ export const KEYS: Command[] = [
     roles: ['Operator', 'Administrator'],
     options: { form: { value: 'FORM', choices: FORMS, summary: 'pem if left out' } },
     example: 'coffer key public web-key --form ssh',
-    run: async ({ client, output }, given) => {
-      const [id] = given.arguments
-      const form = given.text('form') ?? 'pem'
+    run: async ({ client, output }, input) => {
+      const [id] = input.arguments
+      const form = input.text('form') ?? 'pem'
       const text = form === 'pem' ? await client().publicKey(id!) : publicText(await client().key(id!), id!, form)
       output.result(form === 'jwk' ? JSON.parse(text) : { [form]: text }, () => text)
     },
@@ -167,9 +167,9 @@ export const KEYS: Command[] = [
     roles: ['Operator', 'Administrator'],
     options: { facts: { summary: 'its names and dates instead' } },
     example: 'coffer key certificate get web-key',
-    run: async ({ client, output }, given) => {
-      const bytes = await client().keyCertificate(given.arguments[0]!)
-      if (!given.flag('facts') && !given.flag('json')) return output.raw(bytes)
+    run: async ({ client, output }, input) => {
+      const bytes = await client().keyCertificate(input.arguments[0]!)
+      if (!input.flag('facts') && !input.flag('json')) return output.raw(bytes)
       const { certificatesOf } = await import('../../../firmware/client/certificate.ts')
       output.result(certificatesOf(bytes))
     },
@@ -194,30 +194,30 @@ export const KEYS: Command[] = [
       output: { value: 'FILE', summary: 'written there instead' },
     },
     example: 'coffer csr web-key --name www.example.org',
-    run: async (context, given) => {
-      const [id = given.text('key-id')] = given.arguments
-      if (!given.flag('api') && id === undefined) throw usage('KEY is missing')
-      const subject = subjectOf(given)
+    run: async (context, input) => {
+      const [id = input.text('key-id')] = input.arguments
+      if (!input.flag('api') && id === undefined) throw usage('KEY is missing')
+      const subject = subjectOf(input)
       const { output, signal } = context
-      const client = given.flag('api') ? context.as('Administrator')! : context.client()
-      const pem = given.flag('api') ? await client.tlsRequest(subject) : await client.keyRequest(id!, subject)
-      const file = given.text('output')
+      const client = input.flag('api') ? context.as('Administrator')! : context.client()
+      const pem = input.flag('api') ? await client.tlsRequest(subject) : await client.keyRequest(id!, subject)
+      const file = input.text('output')
       if (file !== undefined) await writeWhole(file, [Buffer.from(pem)], signal)
       else output.result({ pem }, () => pem)
     },
   },
 ]
 
-export async function listKeys({ client, output }: CommandContext, given: OptionValues): Promise<void> {
-  const [prefix = given.text('prefix')] = given.arguments
-  const label = given.text('label')
+export async function listKeys({ client, output }: CommandContext, input: OptionValues): Promise<void> {
+  const [prefix = input.text('prefix')] = input.arguments
+  const label = input.text('label')
   const filter = {
     types: 'all' as const,
     ...(label !== undefined && { label }),
-    ...((given.flag('usable') || given.text('filter') !== undefined) && { filter: true }),
+    ...((input.flag('usable') || input.text('filter') !== undefined) && { filter: true }),
   }
   const api = client()
-  if (!given.flag('long') && !given.flag('details')) {
+  if (!input.flag('long') && !input.flag('details')) {
     const keys = prefix === undefined ? await api.keys(filter) : await api.keysWithPrefix(prefix, filter)
     const ids = () => keys.map(({ id }) => id)
     return output.result(keys, () => ids().join('\n'), ids)
@@ -263,15 +263,15 @@ export async function detailedKeys(
 
 export async function generateKey(
   { client, output }: CommandContext,
-  given: OptionValues,
+  input: OptionValues,
   id: string | undefined,
 ): Promise<void> {
-  const purpose = PURPOSES[given.text('for') as PurposeName]
-  const type = given.text('type') ?? purpose?.type
+  const purpose = PURPOSES[input.text('for') as PurposeName]
+  const type = input.text('type') ?? purpose?.type
   if (type === undefined)
     throw usage('what for?', `--for ${Object.keys(PURPOSES).join(', ')}; or --type and --mechanism`)
-  const length = given.number('length') ?? purpose?.length
-  const attributes = attributesOf(given)
+  const length = input.number('length') ?? purpose?.length
+  const attributes = attributesOf(input)
   const mechanisms = attributes.mechanisms.length > 0 ? attributes.mechanisms : [...(purpose?.mechanisms ?? [])]
   const made = await client().generateKey({
     ...attributes,
@@ -285,13 +285,13 @@ export async function generateKey(
 
 export async function importPem(
   { client, output }: CommandContext,
-  given: OptionValues,
+  input: OptionValues,
   file: string,
   id: string | undefined,
 ) {
   const pem = readInput(file).toString('latin1')
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(pem)) throw new Failure(EXIT.refused, `no private key in PEM: ${file}`)
-  const attributes = attributesOf(given)
+  const attributes = attributesOf(input)
   if (id === undefined) {
     const made = await client().importKey(attributes, pem)
     return output.result(made, () => made.id)
@@ -300,30 +300,30 @@ export async function importPem(
   output.result({ id }, () => id)
 }
 
-export function attributesOf(given: OptionValues): KeyAttributes {
-  const tags = given.list('tags')
-  const label = given.text('label')
+export function attributesOf(input: OptionValues): KeyAttributes {
+  const tags = input.list('tags')
+  const label = input.text('label')
   return {
-    mechanisms: given.list('mechanism'),
+    mechanisms: input.list('mechanism'),
     ...(tags.length > 0 && { restrictions: { tags } }),
     ...(label !== undefined && { label }),
   }
 }
 
-export function subjectOf(given: OptionValues): Subject {
-  const written = [...given.list('name'), ...given.list('san')]
-  const commonName = given.text('common-name') ?? written[0]
+export function subjectOf(input: OptionValues): Subject {
+  const written = [...input.list('name'), ...input.list('san')]
+  const commonName = input.text('common-name') ?? written[0]
   if (commonName === undefined) throw usage('whose certificate is it?', '--name www.example.org, or --common-name TEXT')
   const members = {
-    countryName: given.text('country'),
-    stateOrProvinceName: given.text('state-or-province'),
-    localityName: given.text('locality'),
-    organizationName: given.text('organization'),
-    organizationalUnitName: given.text('organizational-unit'),
-    emailAddress: given.text('email-address'),
+    countryName: input.text('country'),
+    stateOrProvinceName: input.text('state-or-province'),
+    localityName: input.text('locality'),
+    organizationName: input.text('organization'),
+    organizationalUnitName: input.text('organizational-unit'),
+    emailAddress: input.text('email-address'),
   }
   const known = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-  const isNone = given.flag('no-san') // without the member the appliance takes the common name
+  const isNone = input.flag('no-san') // without the member the appliance takes the common name
   const names = isNone
     ? []
     : written.map((name) => (/^[\d.]+$|^[0-9a-f.]*:[0-9a-f:.]*$/i.test(name) ? `IP:${name}` : name))

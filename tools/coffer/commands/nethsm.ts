@@ -78,7 +78,7 @@ export const NETHSM: Command[] = [
     '',
     'key generate',
     A,
-    (context, given) => generateKey(context, given, given.text('key-id')),
+    (context, input) => generateKey(context, input, input.text('key-id')),
     {
       type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 and others' },
       length: { short: 'l', value: 'BITS', summary: 'of RSA and Generic' },
@@ -93,7 +93,7 @@ export const NETHSM: Command[] = [
     'FILE',
     'key import',
     A,
-    (context, given) => importPem(context, given, given.arguments[0]!, given.text('key-id')),
+    (context, input) => importPem(context, input, input.arguments[0]!, input.text('key-id')),
     { ...ATTRIBUTES, ...KEY_ID },
     '-m ECDSA_Signature -k imported old.pem',
   ),
@@ -129,9 +129,9 @@ export const NETHSM: Command[] = [
     'KEY',
     'key show',
     AO,
-    async ({ client, output }, given) => {
-      const [id] = given.arguments
-      if (!given.flag('public-key')) return output.result(await client().key(id!))
+    async ({ client, output }, input) => {
+      const [id] = input.arguments
+      if (!input.flag('public-key')) return output.result(await client().key(id!))
       const pem = await client().publicKey(id!)
       output.result({ pem }, () => pem)
     },
@@ -197,10 +197,10 @@ export const NETHSM: Command[] = [
     'FILE',
     'key certificate set',
     A,
-    async ({ client }, given) => {
-      const bytes = readInput(given.arguments[0]!)
-      if (given.flag('api')) await client().setTlsCertificate(bytes.toString('utf8'))
-      else await client().setKeyCertificate(keyOf(given), bytes)
+    async ({ client }, input) => {
+      const bytes = readInput(input.arguments[0]!)
+      if (input.flag('api')) await client().setTlsCertificate(bytes.toString('utf8'))
+      else await client().setKeyCertificate(keyOf(input), bytes)
     },
     { ...API, ...KEY_ID },
     '--key-id imported web.crt',
@@ -210,12 +210,12 @@ export const NETHSM: Command[] = [
     '',
     'key certificate get',
     AO,
-    async ({ client, output }, given) => {
-      const bytes = given.flag('api')
+    async ({ client, output }, input) => {
+      const bytes = input.flag('api')
         ? Buffer.from(await client().tlsCertificate())
-        : await client().keyCertificate(keyOf(given))
+        : await client().keyCertificate(keyOf(input))
       const { certificatesOf } = await import('../../../firmware/client/certificate.ts')
-      if (given.flag('json')) output.result(certificatesOf(bytes))
+      if (input.flag('json')) output.result(certificatesOf(bytes))
       else output.raw(bytes)
     },
     { ...API, ...KEY_ID },
@@ -226,7 +226,7 @@ export const NETHSM: Command[] = [
     '',
     'key certificate delete',
     A,
-    ({ client }, given) => client().deleteKeyCertificate(keyOf(given)),
+    ({ client }, input) => client().deleteKeyCertificate(keyOf(input)),
     KEY_ID,
     '--key-id imported',
   ),
@@ -235,7 +235,7 @@ export const NETHSM: Command[] = [
     '',
     'user add',
     A,
-    (context, given) => addUser(context, given, given.text('user-id')),
+    (context, input) => addUser(context, input, input.text('user-id')),
     {
       ...NEW_USER,
       'user-id': { short: 'u', value: 'USER', summary: 'a random one if left out' },
@@ -259,7 +259,7 @@ export const NETHSM: Command[] = [
     '',
     'user passphrase',
     AO,
-    (context, given) => setPassphrase(context, given.text('user-id')),
+    (context, input) => setPassphrase(context, input.text('user-id')),
     {
       'user-id': { short: 'u', value: 'USER', summary: 'one’s own if left out' },
       passphrase: NEW_USER.passphrase,
@@ -384,7 +384,7 @@ export const NETHSM: Command[] = [
     '',
     'config tls generate',
     A,
-    ({ client }, given) => client().generateTlsKey(tlsKeyOf(given)),
+    ({ client }, input) => client().generateTlsKey(tlsKeyOf(input)),
     TLS_KEY,
     '--type EC_P256',
   ),
@@ -425,7 +425,7 @@ export const NETHSM: Command[] = [
     'FILE',
     'backup restore',
     A,
-    (context, given) => restoreBackup(context, given, given.arguments[0]!),
+    (context, input) => restoreBackup(context, input, input.arguments[0]!),
     RESTORE,
     'other.backup --force',
   ),
@@ -449,7 +449,7 @@ export const NETHSM: Command[] = [
     'MEMBER',
     'cluster set',
     A,
-    ({ client }, given) => client().setMember(given.arguments[0]!, given.list('url')),
+    ({ client }, input) => client().setMember(input.arguments[0]!, input.list('url')),
     URLS,
     '1f --url https://192.168.1.2:2380',
   ),
@@ -498,20 +498,20 @@ export const NETHSM: Command[] = [
 ]
 
 /** Private numbers come from files, like passphrases. */
-async function addKey({ client, output, passphrase }: CommandContext, given: OptionValues): Promise<void> {
-  const type = given.text('type')
+async function addKey({ client, output, passphrase }: CommandContext, input: OptionValues): Promise<void> {
+  const type = input.text('type')
   if (type === undefined) throw usage('--type is missing')
-  const exponent = given.text('public-exponent')
+  const exponent = input.text('public-exponent')
   const secret: Record<string, string> = {}
   for (const [name, member] of [
     ['prime-p', 'primeP'],
     ['prime-q', 'primeQ'],
     ['data', 'data'],
   ] as const)
-    if (given.text(name) !== undefined) secret[member] = await passphrase(name, name)
+    if (input.text(name) !== undefined) secret[member] = await passphrase(name, name)
   if (exponent !== undefined) secret.publicExponent = exponent
-  const key = { ...attributesOf(given), type, private: secret }
-  const id = given.text('key-id')
+  const key = { ...attributesOf(input), type, private: secret }
+  const id = input.text('key-id')
   if (id === undefined) {
     const made = await client().importKey(key)
     return output.result(made, () => made.id)
@@ -521,9 +521,9 @@ async function addKey({ client, output, passphrase }: CommandContext, given: Opt
 }
 
 /** OpenSSL opens it; its password and the key go through pipes. */
-async function importPkcs12({ client, output, passphrase }: CommandContext, given: OptionValues): Promise<void> {
+async function importPkcs12({ client, output, passphrase }: CommandContext, input: OptionValues): Promise<void> {
   const { spawnSync } = await import('node:child_process')
-  const [file] = given.arguments
+  const [file] = input.arguments
   const password = await passphrase('password', `Password of ${file}`)
   const run = (...options: string[]) => {
     const { status, stdout, stderr, error } = spawnSync(
@@ -544,9 +544,9 @@ async function importPkcs12({ client, output, passphrase }: CommandContext, give
   const certificate = pemOf(run('-nokeys', '-clcerts'), /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/)
   if (key === null) throw new Failure(EXIT.refused, `no private key: ${file}`)
   const api = client()
-  let id = given.text('key-id')
-  if (id === undefined) id = (await api.importKey(attributesOf(given), key)).id
-  else await api.importKeyAs(id, attributesOf(given), key)
+  let id = input.text('key-id')
+  if (id === undefined) id = (await api.importKey(attributesOf(input), key)).id
+  else await api.importKeyAs(id, attributesOf(input), key)
   if (certificate !== null) await api.setKeyCertificate(id, Buffer.from(certificate))
   output.result({ id }, () => id)
 }
@@ -556,7 +556,7 @@ const pemOf = (text: string, pattern: RegExp): string | null => {
   return found === null ? null : `${found[0]}\n`
 }
 
-async function getConfig({ client, output }: CommandContext, given: OptionValues): Promise<void> {
+async function getConfig({ client, output }: CommandContext, input: OptionValues): Promise<void> {
   const api = client()
   const calls: Record<string, () => Promise<unknown>> = {
     logging: () => api.logging(),
@@ -567,22 +567,22 @@ async function getConfig({ client, output }: CommandContext, given: OptionValues
     'public-key': () => api.tlsPublicKey(),
     certificate: () => api.tlsCertificate(),
   }
-  const wanted = Object.keys(calls).filter((name) => given.flag(name))
+  const wanted = Object.keys(calls).filter((name) => input.flag(name))
   const found: Record<string, unknown> = {}
   for (const name of wanted.length > 0 ? wanted : Object.keys(calls)) found[name] = await calls[name]!()
   output.result(found)
 }
 
-async function addMemberFile(context: CommandContext, given: OptionValues): Promise<void> {
-  const added = await context.client().addMember(given.list('url'))
-  await writeWhole(given.arguments[0]!, [Buffer.from(JSON.stringify(added))], context.signal)
+async function addMemberFile(context: CommandContext, input: OptionValues): Promise<void> {
+  const added = await context.client().addMember(input.list('url'))
+  await writeWhole(input.arguments[0]!, [Buffer.from(JSON.stringify(added))], context.signal)
 }
 
-async function validateBackup({ output, passphrase, given }: CommandContext): Promise<void> {
+async function validateBackup({ output, passphrase, input }: CommandContext): Promise<void> {
   const { openBackup } = await import('../backup-file.ts')
-  const isSealed = given.text('backup-passphrase') === undefined
+  const isSealed = input.text('backup-passphrase') === undefined
   const words = isSealed ? null : await passphrase('backup-passphrase', 'Passphrase of the backup')
-  const { version, entries } = openBackup(readInput(given.arguments[0]!), words)
+  const { version, entries } = openBackup(readInput(input.arguments[0]!), words)
   output.result({ version, entries: entries.length }, () =>
     words === null
       ? `A backup of format ${version}; what is sealed in it was not looked at.`
@@ -590,18 +590,18 @@ async function validateBackup({ output, passphrase, given }: CommandContext): Pr
   )
 }
 
-async function exportBackup({ output, passphrase, given }: CommandContext): Promise<void> {
+async function exportBackup({ output, passphrase, input }: CommandContext): Promise<void> {
   const { openBackup } = await import('../backup-file.ts')
   const words = await passphrase('backup-passphrase', 'Passphrase of the backup')
-  const { version, salt, domainKey, entries } = openBackup(readInput(given.arguments[0]!), words)
+  const { version, salt, domainKey, entries } = openBackup(readInput(input.arguments[0]!), words)
   const data = Object.fromEntries(entries.map(({ path, value }) => [path, value]))
   output.result({ version, backupSalt: salt, lockedDomainKey: domainKey, data }, () =>
     JSON.stringify({ version, backupSalt: salt, lockedDomainKey: domainKey, data }, null, 2),
   )
 }
 
-function keyOf(given: OptionValues): string {
-  const id = given.text('key-id')
+function keyOf(input: OptionValues): string {
+  const id = input.text('key-id')
   if (id === undefined) throw usage('--key-id is missing')
   return id
 }

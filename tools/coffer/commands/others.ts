@@ -37,7 +37,7 @@ export const OTHERS: Command[] = [
     roles,
     options: URLS,
     example: 'coffer cluster set 1f --url https://192.168.1.2:2380',
-    run: ({ client }, given) => client().setMember(given.arguments[0]!, given.list('url')),
+    run: ({ client }, input) => client().setMember(input.arguments[0]!, input.list('url')),
   },
   {
     words: 'cluster delete',
@@ -105,15 +105,15 @@ export const OTHERS: Command[] = [
       password: { value: '@FILE', secret: true, summary: 'where the owner’s password is read from' },
     },
     example: 'coffer chat create Workshop --email owner@example.org --full-name Owner',
-    run: async ({ client, passphrase }, given) => {
-      const email = given.text('email')
+    run: async ({ client, passphrase }, input) => {
+      const email = input.text('email')
       if (email === undefined) throw usage('--email is missing')
-      const url = given.text('url')
+      const url = input.text('url')
       const password = await passphrase('password', `New password of ${email}`, true)
       await client().createChat({
-        name: given.arguments[0]!,
+        name: input.arguments[0]!,
         ...(url !== undefined && { url }),
-        owner: { email, fullName: given.text('full-name') ?? email.split('@')[0]!, password },
+        owner: { email, fullName: input.text('full-name') ?? email.split('@')[0]!, password },
       })
     },
   },
@@ -124,9 +124,9 @@ export const OTHERS: Command[] = [
     roles,
     options: { force: { short: 'f', summary: 'without asking' } },
     example: 'coffer chat delete Workshop --force',
-    run: async ({ client }, given) => {
-      const [name] = given.arguments
-      await certain(given.flag('force'), 'Every message is lost for ever.', name!)
+    run: async ({ client }, input) => {
+      const [name] = input.arguments
+      await certain(input.flag('force'), 'Every message is lost for ever.', name!)
       await client().deleteChat(name!)
     },
   },
@@ -162,8 +162,8 @@ export const OTHERS: Command[] = [
   })),
 ]
 
-async function addMember({ client, output }: CommandContext, given: OptionValues): Promise<void> {
-  const made = await client().addMember(given.list('url'))
+async function addMember({ client, output }: CommandContext, input: OptionValues): Promise<void> {
+  const made = await client().addMember(input.list('url'))
   output.result(made, () => JSON.stringify(made, null, 2)) // which is what joins
 }
 
@@ -172,8 +172,8 @@ export async function getAuthority({ client, output }: CommandContext): Promise<
   output.result({ pem }, () => pem)
 }
 
-export async function joinCluster({ client, passphrase, given }: CommandContext): Promise<void> {
-  const data = JSON.parse(readInput(given.arguments[0]!).toString('utf8')) as MemberAdd
+export async function joinCluster({ client, passphrase, input }: CommandContext): Promise<void> {
+  const data = JSON.parse(readInput(input.arguments[0]!).toString('utf8')) as MemberAdd
   const backupPassphrase = await passphrase('backup-passphrase', 'Backup passphrase')
   await client().joinCluster({ ...data, backupPassphrase })
 }

@@ -29,15 +29,15 @@ export const PKCS11: Command[] = [
   },
 ]
 
-async function run(context: CommandContext, given: OptionValues): Promise<void> {
+async function run(context: CommandContext, input: OptionValues): Promise<void> {
   const { output, signal, profile, profileName, user, url, trust } = context
-  const file = given.text('output') ?? join(homedir(), '.config/nitrokey/p11nethsm.conf') // one of three where it looks
+  const file = input.text('output') ?? join(homedir(), '.config/nitrokey/p11nethsm.conf') // one of three where it looks
   if (!isOurs(file)) throw new Failure(EXIT.refused, `${file} was written by somebody else`, '--output FILE')
   const peer = await meet(url(), trust())
   const { pin, ca } = trust()
   if (pin !== undefined && pin !== peer.pin)
     throw new Failure(EXIT.connection, `${url()} has another key than before: ${peer.pin}`)
-  const variable = given.text('pin-variable')
+  const variable = input.text('pin-variable')
   const { createHash } = await import('node:crypto')
   const text = configuration({
     label: profileName(),
@@ -53,7 +53,7 @@ async function run(context: CommandContext, given: OptionValues): Promise<void> 
   mkdirSync(dirname(file), { recursive: true })
   await writeWhole(file, [Buffer.from(text)], signal)
   output.result({ file }, () => file)
-  const module = given.text('module')
+  const module = input.text('module')
   if (module !== undefined) await tryModule(module, file, variable === undefined)
 }
 

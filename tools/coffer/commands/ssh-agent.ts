@@ -52,20 +52,20 @@ interface Identity {
   blob: Buffer
 }
 
-async function run(context: CommandContext, given: OptionValues): Promise<void> {
+async function run(context: CommandContext, input: OptionValues): Promise<void> {
   const { createServer } = await import('node:net')
   const { output, signal } = context
   await expectOperational(context)
   const api = context.client()
   await api.account() // asks for the passphrase now, not when a login waits, and says at once when it is wrong
-  const agent = createAgent(context, api, given.list('key'))
-  const { file, dispose } = socketFile(given.text('socket'))
+  const agent = createAgent(context, api, input.list('key'))
+  const { file, dispose } = socketFile(input.text('socket'))
   const server = createServer((socket) => serve(socket, agent.answer))
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(file, done))
     chmodSync(file, 0o600)
-    if (given.arguments.length > 0) {
-      process.exitCode = await runChild(given.arguments, file, signal)
+    if (input.arguments.length > 0) {
+      process.exitCode = await runChild(input.arguments, file, signal)
       return
     }
     output.raw(Buffer.from(`SSH_AUTH_SOCK=${file}; export SSH_AUTH_SOCK;\n`))
@@ -155,16 +155,16 @@ function serve(socket: Socket, answer: (message: Buffer) => Promise<Buffer>): vo
 }
 
 /** Nobody else may reach it: it lies in a directory of the user's own. */
-function socketFile(given: string | undefined): { file: string; dispose(): void } {
-  if (given === undefined) {
+function socketFile(input: string | undefined): { file: string; dispose(): void } {
+  if (input === undefined) {
     const directory = mkdtempSync(join(process.env.XDG_RUNTIME_DIR || tmpdir(), 'coffer-agent-'))
     return { file: join(directory, 'socket'), dispose: () => rmSync(directory, { recursive: true, force: true }) }
   }
-  mkdirSync(dirname(given), { recursive: true, mode: 0o700 })
-  const isThere = lstatSync(given, { throwIfNoEntry: false }) !== undefined
-  if (isThere) throw new Failure(EXIT.refused, `${given} is there: does an agent run, or was one killed?`)
+  mkdirSync(dirname(input), { recursive: true, mode: 0o700 })
+  const isThere = lstatSync(input, { throwIfNoEntry: false }) !== undefined
+  if (isThere) throw new Failure(EXIT.refused, `${input} is there: does an agent run, or was one killed?`)
   process.umask(0o077)
-  return { file: given, dispose: () => rmSync(given, { force: true }) }
+  return { file: input, dispose: () => rmSync(input, { force: true }) }
 }
 
 /** It gets the socket, and no passphrase: COFFER_PASSPHRASE was taken out of the environment. */

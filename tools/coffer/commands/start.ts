@@ -91,10 +91,10 @@ export const START: Command[] = [
     options: { timeout: { value: 'SECONDS', summary: `how long; ${WAIT_SECONDS} if left out` } },
     summary: 'Waits until the appliance is in a state.',
     example: 'coffer wait Operational --timeout 60',
-    run: async (context, given) => {
-      const [state] = given.arguments
+    run: async (context, input) => {
+      const [state] = input.arguments
       if (!STATES.includes(state as State)) throw usage(`${state} is none of ${STATES.join(', ')}`)
-      await waitFor(context, [state as State], given.number('timeout') ?? WAIT_SECONDS)
+      await waitFor(context, [state as State], input.number('timeout') ?? WAIT_SECONDS)
     },
   },
   {
@@ -133,12 +133,12 @@ export const START: Command[] = [
     },
     example: 'coffer provision',
     isFirst: true,
-    run: async ({ open, output, passphrase, remember }, given) => {
+    run: async ({ open, output, passphrase, remember }, input) => {
       const state = await open().state()
       if (state !== 'Unprovisioned') throw new Failure(EXIT.refused, `the appliance is ${state}`)
       const unlockPassphrase = await passphrase('unlock-passphrase', 'New unlock passphrase', true)
       const adminPassphrase = await passphrase('admin-passphrase', 'New passphrase of admin', true)
-      await open().provision({ unlockPassphrase, adminPassphrase, systemTime: timeOf(given.text('system-time')) })
+      await open().provision({ unlockPassphrase, adminPassphrase, systemTime: timeOf(input.text('system-time')) })
       remember('Administrator', 'admin')
       output.note('Operational. Next: coffer config backup-passphrase --first, coffer user add NAME --role Operator')
     },
@@ -149,8 +149,8 @@ export const START: Command[] = [
     summary: 'Makes a locked appliance Operational.',
     example: 'coffer unlock',
     isFirst: true,
-    run: async ({ open, passphrase, output, given }) => {
-      const [file] = given.arguments
+    run: async ({ open, passphrase, output, input }) => {
+      const [file] = input.arguments
       if (file !== undefined && !file.startsWith('@'))
         throw usage('a passphrase in the arguments is seen by every user of the computer', 'coffer unlock asks for it')
       const what = 'Unlock passphrase'
@@ -172,13 +172,13 @@ export const START: Command[] = [
 ]
 
 async function connect(context: CommandContext): Promise<void> {
-  const { given, output } = context
-  const url = addressOf(given.arguments[0]!)
-  const name = given.text('as') ?? context.profileName()
+  const { input, output } = context
+  const url = addressOf(input.arguments[0]!)
+  const name = input.text('as') ?? context.profileName()
   const known = readProfile(name)
-  const ca = given.text('ca')
+  const ca = input.text('ca')
   const peer = await meet(url, ca === undefined ? {} : { ca })
-  const expected = given.text('fingerprint')
+  const expected = input.text('fingerprint')
   if (expected !== undefined && expected !== peer.pin)
     throw new Failure(EXIT.connection, `the key of ${url} is ${peer.pin}, not ${expected}`)
   if (known?.url === url && known.pin !== undefined && known.pin !== peer.pin)

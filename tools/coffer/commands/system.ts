@@ -39,9 +39,9 @@ export const SYSTEM: Command[] = [
     },
     example: 'coffer backup create --output today.backup',
     isFirst: true,
-    run: async (context, given) => {
+    run: async (context, input) => {
       const now = new Date().toISOString().slice(0, 19).replace(/[-:]/g, '')
-      await createBackup(context, given.text('output') ?? `coffer-${now}.backup`)
+      await createBackup(context, input.text('output') ?? `coffer-${now}.backup`)
     },
   },
   {
@@ -51,7 +51,7 @@ export const SYSTEM: Command[] = [
     roles,
     options: RESTORE,
     example: 'coffer backup restore today.backup --force',
-    run: (context, given) => restoreBackup(context, given, given.arguments[0]!),
+    run: (context, input) => restoreBackup(context, input, input.arguments[0]!),
   },
   {
     words: 'update',
@@ -118,8 +118,8 @@ export const SYSTEM: Command[] = [
     roles: ['Metrics'],
     options: { prometheus: { summary: 'as Prometheus reads them' } },
     example: 'coffer metrics',
-    run: async ({ client, output }, given) => {
-      if (given.flag('prometheus')) return output.raw(Buffer.from(await client().metrics({ accept: 'text/plain' })))
+    run: async ({ client, output }, input) => {
+      if (input.flag('prometheus')) return output.raw(Buffer.from(await client().metrics({ accept: 'text/plain' })))
       output.result(JSON.parse(await client().metrics()))
     },
   },
@@ -149,8 +149,8 @@ export const SYSTEM: Command[] = [
   },
 ]
 
-export async function createBackup({ client, given, output, signal }: CommandContext, file: string): Promise<void> {
-  const format = given.text('format') as 'nethsm' | 'coffer' | undefined
+export async function createBackup({ client, input, output, signal }: CommandContext, file: string): Promise<void> {
+  const format = input.text('format') as 'nethsm' | 'coffer' | undefined
   const answer = await client().backup(format, { signal })
   if (file === '-') {
     for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
@@ -167,12 +167,12 @@ export async function createBackup({ client, given, output, signal }: CommandCon
   output.note(`${file}: ${size(total)}. It is opened by the backup passphrase and the unlock passphrase of today.`)
 }
 
-export async function restoreBackup(context: CommandContext, given: OptionValues, file: string): Promise<void> {
+export async function restoreBackup(context: CommandContext, input: OptionValues, file: string): Promise<void> {
   const { open, client, output, passphrase, signal } = context
   const state = await open().state()
   if (state === 'Locked' || state === 'Failed') throw new Failure(EXIT.state, `the appliance is ${state}`)
   if (state === 'Operational')
-    await certain(given.flag('force'), 'All users, keys and namespaces are replaced.', 'restore')
+    await certain(input.flag('force'), 'All users, keys and namespaces are replaced.', 'restore')
   const backupPassphrase = await passphrase('backup-passphrase', 'Passphrase of the backup')
   const upload = uploadOf(file, (bytes) => {
     progress.at(bytes)
@@ -183,23 +183,23 @@ export async function restoreBackup(context: CommandContext, given: OptionValues
   })
   const progress = createProgress(file, upload.bytes)
   const api = state === 'Operational' ? client() : open()
-  await api.restore(upload, { backupPassphrase, systemTime: timeOf(given.text('system-time')) }, { signal })
+  await api.restore(upload, { backupPassphrase, systemTime: timeOf(input.text('system-time')) }, { signal })
   output.note(`Restored. It is ${await open().state()} now.`)
   if (state === 'Unprovisioned')
     output.note(`Its TLS key is that of the backup from now on: coffer connect ${context.url()}`)
 }
 
-async function update(context: CommandContext, given: OptionValues): Promise<void> {
+async function update(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output, signal } = context
-  const [file] = given.arguments
+  const [file] = input.arguments
   const upload = uploadOf(file!, (bytes) => progress.at(bytes))
   const progress = createProgress(file!, upload.bytes)
   const api = client()
   const releaseNotes = await api.update(upload, { signal })
   progress.end()
   output.result({ releaseNotes }, () => releaseNotes.split(/\r?\n/).map(plain).join('\n'))
-  if (given.flag('upload-only')) return output.note('It is pending: coffer commit-update or coffer cancel-update')
-  if (!given.flag('yes')) {
+  if (input.flag('upload-only')) return output.note('It is pending: coffer commit-update or coffer cancel-update')
+  if (!input.flag('yes')) {
     if (process.stdin.isTTY !== true) return output.note('It is pending: coffer commit-update or coffer cancel-update')
     if (!(await confirm('Install it?'))) {
       await api.cancelUpdate()
@@ -246,17 +246,17 @@ async function asMayBe({ client, open }: CommandContext) {
   return (await open().state()) === 'Operational' ? client() : open()
 }
 
-export async function reboot(context: CommandContext, given: OptionValues): Promise<void> {
-  await certain(given.flag('force'), 'The appliance restarts.', 'reboot')
+export async function reboot(context: CommandContext, input: OptionValues): Promise<void> {
+  await certain(input.flag('force'), 'The appliance restarts.', 'reboot')
   await (await asMayBe(context)).reboot()
 }
 
-export async function shutdown(context: CommandContext, given: OptionValues): Promise<void> {
-  await certain(given.flag('force'), 'The appliance goes off.', 'shutdown')
+export async function shutdown(context: CommandContext, input: OptionValues): Promise<void> {
+  await certain(input.flag('force'), 'The appliance goes off.', 'shutdown')
   await (await asMayBe(context)).shutdown()
 }
 
-export async function factoryReset(context: CommandContext, given: OptionValues): Promise<void> {
-  await certain(given.flag('force'), 'Every key is lost for ever.', 'reset')
+export async function factoryReset(context: CommandContext, input: OptionValues): Promise<void> {
+  await certain(input.flag('force'), 'Every key is lost for ever.', 'reset')
   await (await asMayBe(context)).factoryReset()
 }

@@ -90,29 +90,29 @@ export const USE: Command[] = [
   },
 ]
 
-async function sign(context: CommandContext, given: OptionValues): Promise<void> {
+async function sign(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output } = context
-  const { id, file, data } = subjectsOf('sign', given)
+  const { id, file, data } = subjectsOf('sign', input)
   const api = client()
   if (data !== undefined) {
-    const mode = given.text('mode') ?? modeOf(await api.key(id), given).mode
+    const mode = input.text('mode') ?? modeOf(await api.key(id), input).mode
     const signature = await api.sign(id, { mode, message: data })
     return output.result({ signature }, () => signature)
   }
   const key = await api.key(id)
-  const mode = modeOf(key, given)
+  const mode = modeOf(key, input)
   const message = mode.hash === null ? wholeOf(file) : await digestOf(file, mode.hash)
   const signature = await permitted(key, 'sign', api.sign(id, { mode: mode.mode, message: toBase64(message) }))
-  const target = given.text('output') ?? (file === '-' ? '-' : `${file}.sig`)
+  const target = input.text('output') ?? (file === '-' ? '-' : `${file}.sig`)
   await deliver(context, target, fromBase64(signature), { signature })
 }
 
-async function verify({ client, output }: CommandContext, given: OptionValues): Promise<void> {
-  const [id, file, signatureFile = `${file}.sig`] = given.arguments
-  if (file === '-' && given.arguments[2] === undefined) throw usage('SIGNATURE is missing')
+async function verify({ client, output }: CommandContext, input: OptionValues): Promise<void> {
+  const [id, file, signatureFile = `${file}.sig`] = input.arguments
+  if (file === '-' && input.arguments[2] === undefined) throw usage('SIGNATURE is missing')
   const api = client()
   const [key, pem] = await Promise.all([api.key(id!), api.publicKey(id!)])
-  const { mode, hash } = modeOf(key, given)
+  const { mode, hash } = modeOf(key, input)
   const signature = readInput(signatureFile)
   const crypto = await import('node:crypto')
   if (mode === 'BIP340') throw new Failure(EXIT.refused, 'signatures of BIP340 cannot be verified here')
@@ -136,15 +136,15 @@ async function verify({ client, output }: CommandContext, given: OptionValues): 
   )
 }
 
-async function decrypt(context: CommandContext, given: OptionValues): Promise<void> {
+async function decrypt(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output } = context
-  const { id, file, data } = subjectsOf('decrypt', given)
+  const { id, file, data } = subjectsOf('decrypt', input)
   const api = client()
   const key = await api.key(id)
-  const mode = given.text('mode') ?? decryptModes(key.mechanisms)[0]
+  const mode = input.text('mode') ?? decryptModes(key.mechanisms)[0]
   if (mode === undefined)
     throw new Failure(EXIT.refused, `the key may not decrypt; it permits: ${key.mechanisms.join(', ')}`)
-  const given_iv = given.text('initialization-vector')
+  const given_iv = input.text('initialization-vector')
   if (data !== undefined) {
     const decrypted = await api.decrypt(id, { mode, encrypted: data, ...(given_iv && { iv: given_iv }) })
     return output.result({ decrypted }, () => decrypted)
@@ -159,18 +159,18 @@ async function decrypt(context: CommandContext, given: OptionValues): Promise<vo
     api.decrypt(id, { mode, encrypted: toBase64(encrypted), ...(iv && { iv }) }),
   )
   const plain = fromBase64(decrypted)
-  await deliver(context, given.text('output') ?? '-', isAes ? withoutPadding(plain) : plain, { decrypted })
+  await deliver(context, input.text('output') ?? '-', isAes ? withoutPadding(plain) : plain, { decrypted })
 }
 
-async function encrypt(context: CommandContext, given: OptionValues): Promise<void> {
+async function encrypt(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output } = context
-  const { id, file, data } = subjectsOf('encrypt', given)
-  const iv = given.text('initialization-vector')
+  const { id, file, data } = subjectsOf('encrypt', input)
+  const iv = input.text('initialization-vector')
   const message = data ?? toBase64(withPadding(wholeOf(file)))
   const answer = await client().encrypt(id, { mode: 'AES_CBC', message, ...(iv && { iv }) })
   if (data !== undefined) return output.result(answer)
   const bytes = new Uint8Array([...fromBase64(answer.iv), ...fromBase64(answer.encrypted)])
-  await deliver(context, given.text('output') ?? '-', bytes, answer)
+  await deliver(context, input.text('output') ?? '-', bytes, answer)
 }
 
 const IV_BYTES = 16
@@ -193,10 +193,10 @@ function withoutPadding(bytes: Uint8Array): Uint8Array {
 }
 
 /** KEY and FILE, or NetHSM's --key-id and --data. */
-function subjectsOf(words: string, given: OptionValues): { id: string; file: string; data: string | undefined } {
-  const named = given.text('key-id')
-  const data = given.text('data')
-  const positionals = named === undefined ? given.arguments : [named, ...given.arguments]
+function subjectsOf(words: string, input: OptionValues): { id: string; file: string; data: string | undefined } {
+  const named = input.text('key-id')
+  const data = input.text('data')
+  const positionals = named === undefined ? input.arguments : [named, ...input.arguments]
   const [id, file] = positionals
   if (id === undefined) throw usage(`KEY is missing`, `coffer ${words} KEY FILE`)
   if (file === undefined && data === undefined) throw usage(`FILE is missing`, 'for stdin: -')
@@ -205,10 +205,10 @@ function subjectsOf(words: string, given: OptionValues): { id: string; file: str
 }
 
 /** The mode that was asked for, or the first that the key permits. */
-function modeOf(key: Key, given: OptionValues): SignMode {
+function modeOf(key: Key, input: OptionValues): SignMode {
   const bytes = key.public?.data === undefined ? undefined : fromBase64(key.public.data).length
   const modes = signModes({ ...key, ...(bytes !== undefined && { dataBytes: bytes }) })
-  const wanted = given.text('mode')
+  const wanted = input.text('mode')
   const hash = /^(?:PKCS1|PSS)_(SHA(?:224|256|384|512))$/.exec(wanted ?? '')?.[1] as SignMode['hash'] | undefined
   const known = wanted === undefined ? modes[0] : modes.find(({ mode }) => mode === wanted)
   if (known !== undefined) return known
@@ -258,12 +258,12 @@ function wholeOf(file: string): Uint8Array {
 }
 
 async function deliver(
-  { output, signal, given }: CommandContext,
+  { output, signal, input }: CommandContext,
   target: string,
   bytes: Uint8Array,
   value: unknown,
 ): Promise<void> {
-  if (given.flag('json')) return output.result(value)
+  if (input.flag('json')) return output.result(value)
   if (target === '-') return output.raw(bytes)
   await writeWhole(target, [bytes], signal)
   output.note(target)

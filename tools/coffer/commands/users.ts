@@ -47,7 +47,7 @@ export const USERS: Command[] = [
     options: { ...NEW_USER, namespace: { short: 'N', value: 'NAME', summary: 'the namespace of the new user' } },
     example: 'coffer user add web --role Operator',
     isFirst: true,
-    run: (context, given) => addUser(context, given, given.arguments[0]),
+    run: (context, input) => addUser(context, input, input.arguments[0]),
   },
   {
     words: 'user delete',
@@ -56,9 +56,9 @@ export const USERS: Command[] = [
     roles: A,
     options: { force: { short: 'f', summary: 'without asking' } },
     example: 'coffer user delete guest --force',
-    run: async ({ client }, given) => {
-      const [id] = given.arguments
-      await certain(given.flag('force'), `User ${id} is deleted.`, id!)
+    run: async ({ client }, input) => {
+      const [id] = input.arguments
+      await certain(input.flag('force'), `User ${id} is deleted.`, id!)
       await client().deleteUser(id!)
     },
   },
@@ -69,7 +69,7 @@ export const USERS: Command[] = [
     roles: ['Administrator', 'Operator'],
     options: { passphrase: NEW_USER.passphrase },
     example: 'coffer user passphrase web',
-    run: (context, given) => setPassphrase(context, given.arguments[0]),
+    run: (context, input) => setPassphrase(context, input.arguments[0]),
   },
   {
     words: 'user tag list',
@@ -132,17 +132,17 @@ export const USERS: Command[] = [
     roles: A,
     options: { force: { short: 'f', summary: 'without asking' } },
     example: 'coffer namespace delete berlin --force',
-    run: async ({ client }, given) => {
-      const [id] = given.arguments
-      await certain(given.flag('force'), `All keys in ${id} are lost for ever.`, id!)
+    run: async ({ client }, input) => {
+      const [id] = input.arguments
+      await certain(input.flag('force'), `All keys in ${id} are lost for ever.`, id!)
       await client().deleteNamespace(id!)
     },
   },
 ]
 
-async function namespaceQuota({ client, output }: CommandContext, given: OptionValues): Promise<void> {
-  const [id] = given.arguments
-  const numbers = ['keys', 'users'].map((name) => [name, given.number(name)] as const)
+async function namespaceQuota({ client, output }: CommandContext, input: OptionValues): Promise<void> {
+  const [id] = input.arguments
+  const numbers = ['keys', 'users'].map((name) => [name, input.number(name)] as const)
   const wanted = numbers.filter(([, number]) => number !== undefined)
   if (wanted.length === 0) return output.result(await client().namespaceQuota(id!))
   await client().setNamespaceQuota(id!, Object.fromEntries(wanted))
@@ -156,11 +156,11 @@ export async function listNamespaces({ client, output }: CommandContext): Promis
 
 const AT_ONCE = 6
 
-export async function listUsers({ client, output }: CommandContext, given: OptionValues): Promise<void> {
+export async function listUsers({ client, output }: CommandContext, input: OptionValues): Promise<void> {
   const api = client()
   const users = await api.users()
   const ids = () => users.map(({ user }) => user)
-  if (!given.flag('long') && !given.flag('details')) return output.result(users, () => ids().join('\n'), ids)
+  if (!input.flag('long') && !input.flag('details')) return output.result(users, () => ids().join('\n'), ids)
   const rows: Record<string, unknown>[] = []
   for (let at = 0; at < users.length; at += AT_ONCE) {
     const some = users.slice(at, at + AT_ONCE)
@@ -170,19 +170,19 @@ export async function listUsers({ client, output }: CommandContext, given: Optio
   output.result(rows, () => table(['USER', 'ROLE', 'NAME'], cells), ids)
 }
 
-export async function addUser(context: CommandContext, given: OptionValues, id: string | undefined): Promise<void> {
+export async function addUser(context: CommandContext, input: OptionValues, id: string | undefined): Promise<void> {
   const { client, output, passphrase, remember } = context
-  const role = given.text('role') as Role | undefined
+  const role = input.text('role') as Role | undefined
   if (role === undefined) throw usage('which role?', `--role ${ROLES.join(', ')}`)
-  const namespace = given.text('namespace')
+  const namespace = input.text('namespace')
   const full = id !== undefined && namespace !== undefined ? `${namespace}~${id}` : id
   const words = await passphrase('passphrase', `New passphrase of ${full ?? 'the new user'}`, true)
-  const user: NewUser = { realName: given.text('real-name') ?? id ?? role, role, passphrase: words }
+  const user: NewUser = { realName: input.text('real-name') ?? id ?? role, role, passphrase: words }
   const api = client()
   let made = full
   if (made !== undefined) await api.addUserAs(made, user)
   else made = (namespace === undefined ? await api.addUser(user) : await api.addUserIn(namespace, user)).id
-  if (given.flag('create-namespace') && namespace !== undefined) await api.addNamespace(namespace)
+  if (input.flag('create-namespace') && namespace !== undefined) await api.addNamespace(namespace)
   if (!made.includes('~')) remember(role, made)
   output.result({ id: made }, () => made)
 }

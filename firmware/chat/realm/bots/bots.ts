@@ -43,16 +43,16 @@ interface NewBot extends GivenDefaults {
 }
 
 /** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
-export function createBot(realm: Realm, turn: Transaction, me: User, given: NewBot): { bot: BotUser; key: string } {
-  if (!mayCreate(realm, me, given.type)) throw forbidden('Insufficient permission')
-  const email = botAddress(realm, given.shortName)
-  expectFreeBotName(realm, given.fullName, null)
-  const service = newService(realm, given.type, given.service)
-  const none = { type: given.type, ownerId: me.id, ...NO_DEFAULTS, ...(service && { service }) }
-  const bot = { ...none, ...chosenDefaults(realm, me, given) }
-  const user = addUser(realm, turn, { email, fullName: given.fullName, role: ROLES.member, bot })
-  const key = makeKey(realm, turn, user, 'bot')
-  publishBot(realm, turn, user as BotUser, managersOf(realm, user))
+export function createBot(realm: Realm, tx: Transaction, me: User, input: NewBot): { bot: BotUser; key: string } {
+  if (!mayCreate(realm, me, input.type)) throw forbidden('Insufficient permission')
+  const email = botAddress(realm, input.shortName)
+  expectFreeBotName(realm, input.fullName, null)
+  const service = newService(realm, input.type, input.service)
+  const none = { type: input.type, ownerId: me.id, ...NO_DEFAULTS, ...(service && { service }) }
+  const bot = { ...none, ...chosenDefaults(realm, me, input) }
+  const user = addUser(realm, tx, { email, fullName: input.fullName, role: ROLES.member, bot })
+  const key = makeKey(realm, tx, user, 'bot')
+  publishBot(realm, tx, user as BotUser, managersOf(realm, user))
   return { bot: user as BotUser, key }
 }
 
@@ -85,27 +85,27 @@ interface BotChange extends GivenDefaults {
 }
 
 /** Within a change: all of it or nothing. */
-export function changeBot(realm: Realm, turn: Transaction, me: User, id: number, change: BotChange): BotUser {
+export function changeBot(realm: Realm, tx: Transaction, me: User, id: number, change: BotChange): BotUser {
   let bot = findManagedBot(realm, me, id)
-  if (change.fullName !== undefined) bot = changeBotName(realm, turn, bot, change.fullName)
-  if (change.shortName !== undefined) bot = changeShortName(realm, turn, bot, change.shortName)
-  if (change.role !== undefined) bot = changeBotRole(realm, turn, me, bot, change.role)
-  bot = changeDefaults(realm, turn, me, bot, change)
-  bot = changeService(realm, turn, bot, change.service)
-  if (change.ownerId !== undefined) bot = changeOwner(realm, turn, me, bot, change.ownerId)
+  if (change.fullName !== undefined) bot = changeBotName(realm, tx, bot, change.fullName)
+  if (change.shortName !== undefined) bot = changeShortName(realm, tx, bot, change.shortName)
+  if (change.role !== undefined) bot = changeBotRole(realm, tx, me, bot, change.role)
+  bot = changeDefaults(realm, tx, me, bot, change)
+  bot = changeService(realm, tx, bot, change.service)
+  if (change.ownerId !== undefined) bot = changeOwner(realm, tx, me, bot, change.ownerId)
   return bot
 }
 
-function changeBotName(realm: Realm, turn: Transaction, bot: BotUser, name: string): BotUser {
+function changeBotName(realm: Realm, tx: Transaction, bot: BotUser, name: string): BotUser {
   expectFreeBotName(realm, name, bot)
-  const after = changeName(realm, turn, bot, name) as BotUser
-  if (after !== bot) publishBotUpdate(realm, turn, after, { full_name: after.fullName })
+  const after = changeName(realm, tx, bot, name) as BotUser
+  if (after !== bot) publishBotUpdate(realm, tx, after, { full_name: after.fullName })
   return after
 }
 
 /** Two active bots of one name could not be told apart in a mention. */
-export function expectFreeBotName(realm: Realm, given: string, bot: User | null): void {
-  const name = given.trim()
+export function expectFreeBotName(realm: Realm, input: string, bot: User | null): void {
+  const name = input.trim()
   for (const other of realm.state.user.all()) {
     if (other.bot !== null && other.isActive && other.id !== bot?.id && other.fullName === name)
       throw badRequest('Name is already in use.')
@@ -113,11 +113,11 @@ export function expectFreeBotName(realm: Realm, given: string, bot: User | null)
 }
 
 /** Level 447. */
-function changeShortName(realm: Realm, turn: Transaction, bot: BotUser, shortName: string): BotUser {
+function changeShortName(realm: Realm, tx: Transaction, bot: BotUser, shortName: string): BotUser {
   const deliveryEmail = botAddress(realm, shortName, bot)
   return deliveryEmail === bot.deliveryEmail
     ? bot
-    : (putAddresses(realm, turn, bot, { ...bot, deliveryEmail }) as BotUser)
+    : (putAddresses(realm, tx, bot, { ...bot, deliveryEmail }) as BotUser)
 }
 
 function botAddress(realm: Realm, shortName: string, bot: User | null = null): string {
@@ -129,41 +129,41 @@ function botAddress(realm: Realm, shortName: string, bot: User | null = null): s
 }
 
 /** Level 130. */
-function changeBotRole(realm: Realm, turn: Transaction, me: User, bot: BotUser, role: Role): BotUser {
+function changeBotRole(realm: Realm, tx: Transaction, me: User, bot: BotUser, role: Role): BotUser {
   if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
-  return changeRole(realm, turn, me, bot, role) as BotUser
+  return changeRole(realm, tx, me, bot, role) as BotUser
 }
 
-function changeDefaults(realm: Realm, turn: Transaction, me: User, bot: BotUser, given: GivenDefaults): BotUser {
-  const chosen = chosenDefaults(realm, me, given)
+function changeDefaults(realm: Realm, tx: Transaction, me: User, bot: BotUser, input: GivenDefaults): BotUser {
+  const chosen = chosenDefaults(realm, me, input)
   if (Object.keys(chosen).length === 0) return bot
   const after = { ...bot, bot: { ...bot.bot, ...chosen } }
-  turn.put('user', after)
+  tx.put('user', after)
   const [old, now] = [defaultsOf(realm, bot), defaultsOf(realm, after)]
   for (const [name, value] of Object.entries(now)) {
-    if (old[name as keyof typeof old] !== value) publishBotUpdate(realm, turn, after, { [name]: value })
+    if (old[name as keyof typeof old] !== value) publishBotUpdate(realm, tx, after, { [name]: value })
   }
   return after
 }
 
-function changeService(realm: Realm, turn: Transaction, bot: BotUser, change: ServiceChange): BotUser {
+function changeService(realm: Realm, tx: Transaction, bot: BotUser, change: ServiceChange): BotUser {
   const service = changedService(bot.bot, change)
   if (service === undefined || service === bot.bot.service) return bot
   const after = { ...bot, bot: { ...bot.bot, service } }
-  turn.put('user', after)
-  publishBotUpdate(realm, turn, after, { services: servicesOf(realm, after.bot) })
+  tx.put('user', after)
+  publishBotUpdate(realm, tx, after, { services: servicesOf(realm, after.bot) })
   return after
 }
 
 /** Channels are looked up as the caller sees them. Throws `STREAM_DOES_NOT_EXIST`. */
-function chosenDefaults(realm: Realm, me: User, given: GivenDefaults): Partial<Bot> {
+function chosenDefaults(realm: Realm, me: User, input: GivenDefaults): Partial<Bot> {
   const idOf = (name: string) => (name === '' ? null : findChannelByName(realm, me, name).id)
-  const { default_sending_stream: sending, default_events_register_stream: events } = given
+  const { default_sending_stream: sending, default_events_register_stream: events } = input
   return {
     ...(sending !== undefined && { defaultSendingStreamId: idOf(sending) }),
     ...(events !== undefined && { defaultEventsRegisterStreamId: idOf(events) }),
-    ...(given.default_all_public_streams !== undefined && {
-      defaultAllPublicStreams: given.default_all_public_streams,
+    ...(input.default_all_public_streams !== undefined && {
+      defaultAllPublicStreams: input.default_all_public_streams,
     }),
   }
 }
@@ -172,7 +172,7 @@ function chosenDefaults(realm: Realm, me: User, given: GivenDefaults): Partial<B
  * Within a change: a bot is given away by administrators only, with a new key and no right that its new owner lacks. It stays
  * in its channels (level 359). Former managers are told that it is gone.
  */
-function changeOwner(realm: Realm, turn: Transaction, me: User, bot: BotUser, ownerId: number): BotUser {
+function changeOwner(realm: Realm, tx: Transaction, me: User, bot: BotUser, ownerId: number): BotUser {
   const owner = realm.state.user.get(ownerId)
   if (owner === undefined || owner.isSystemBot) throw badRequest('Failed to change owner, no such user')
   if (!owner.isActive) throw badRequest('Failed to change owner, user is deactivated')
@@ -180,39 +180,39 @@ function changeOwner(realm: Realm, turn: Transaction, me: User, bot: BotUser, ow
   if (ownerId === bot.bot.ownerId) return bot
   if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
   const before = new Set(managersOf(realm, bot))
-  const limited = limitRole(realm, turn, bot, owner) as BotUser
+  const limited = limitRole(realm, tx, bot, owner) as BotUser
   const after = { ...limited, bot: { ...limited.bot, ownerId } }
-  turn.put('user', after)
-  replaceKey(realm, turn, after)
-  turn.onCommit(() => realm.events.dropQueuesOf(bot.id))
+  tx.put('user', after)
+  replaceKey(realm, tx, after)
+  tx.onCommit(() => realm.events.dropQueuesOf(bot.id))
   const now = new Set(managersOf(realm, after))
-  publishBotGone(turn, after, before.difference(now))
-  publishBot(realm, turn, after, now.difference(before))
-  publishBotUpdate(realm, turn, after, { owner_id: ownerId }, now.intersection(before))
-  publishPerson(realm, turn, after, { bot_owner_id: ownerId })
+  publishBotGone(tx, after, before.difference(now))
+  publishBot(realm, tx, after, now.difference(before))
+  publishBotUpdate(realm, tx, after, { owner_id: ownerId }, now.intersection(before))
+  publishPerson(realm, tx, after, { bot_owner_id: ownerId })
   return after
 }
 
 /** Within a change. */
-export function setBotPicture(realm: Realm, turn: Transaction, bot: BotUser, bytes: Uint8Array): BotUser {
-  const after = setPicture(realm, turn, bot, bytes) as BotUser
-  publishBotUpdate(realm, turn, after, { avatar_url: botAvatarUrl(realm, after) })
+export function setBotPicture(realm: Realm, tx: Transaction, bot: BotUser, bytes: Uint8Array): BotUser {
+  const after = setPicture(realm, tx, bot, bytes) as BotUser
+  publishBotUpdate(realm, tx, after, { avatar_url: botAvatarUrl(realm, after) })
   return after
 }
 
 /** Within a change. */
-export function deactivateBot(realm: Realm, turn: Transaction, me: User, id: number): void {
-  deactivate(realm, turn, findManagedBot(realm, me, id))
+export function deactivateBot(realm: Realm, tx: Transaction, me: User, id: number): void {
+  deactivate(realm, tx, findManagedBot(realm, me, id))
 }
 
 /** Within a change. A bot whose owner is deactivated becomes the caller's, as upstream. */
-export function reactivateBot(realm: Realm, turn: Transaction, me: User, bot: BotUser): void {
+export function reactivateBot(realm: Realm, tx: Transaction, me: User, bot: BotUser): void {
   const owner = bot.bot.ownerId === null ? undefined : realm.state.user.get(bot.bot.ownerId)
-  reactivate(realm, turn, owner?.isActive ? bot : changeOwner(realm, turn, me, bot, me.id))
+  reactivate(realm, tx, owner?.isActive ? bot : changeOwner(realm, tx, me, bot, me.id))
 }
 
 /** Within a change: the old key is worth nothing from now on. */
-export function newBotKey(realm: Realm, turn: Transaction, me: User, id: number): string {
+export function newBotKey(realm: Realm, tx: Transaction, me: User, id: number): string {
   const bot = findManagedBot(realm, me, id)
-  return renewKey(realm, turn, bot, bot.bot.ownerId === me.id ? undefined : me.id)
+  return renewKey(realm, tx, bot, bot.bot.ownerId === me.id ? undefined : me.id)
 }

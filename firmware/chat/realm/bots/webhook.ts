@@ -53,15 +53,15 @@ function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigge
 }
 
 function slackForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
-  const place = locationOf(realm, row)
-  if (place.kind === 'conversation') throw new WebhookError('this form of webhook takes no direct messages')
+  const location = locationOf(realm, row)
+  if (location.kind === 'conversation') throw new WebhookError('this form of webhook takes no direct messages')
   const sender = realm.state.user.get(row.sender)!
   const body = new URLSearchParams({
     token,
     team_id: `T${REALM_ID}`,
     team_domain: URL.parse(urlFor(realm, bot))?.hostname ?? '',
-    channel_id: `C${place.channel.id}`,
-    channel_name: place.channel.name,
+    channel_id: `C${location.channel.id}`,
+    channel_name: location.channel.name,
     thread_ts: String(row.time),
     timestamp: String(row.time),
     user_id: `U${sender.id}`,

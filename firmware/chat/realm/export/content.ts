@@ -79,9 +79,9 @@ function scopeOf(realm: Realm, type: RealmExport['type']): Scope {
   const agreed = type === 'public' ? [] : users.filter((user) => user.bot === null && (isAll || consents(user)))
   const sights = isAll ? [] : agreed.map((user) => visibilityOf(realm, user))
   const open = new Set(channels.filter(({ isPrivate }) => !isPrivate).map(({ recipientId }) => recipientId))
-  const isSeen = (recipient: number) => sights.some((sight) => sight.extent(recipient) !== 'none')
+  const isSeen = (recipient: number) => sights.some((visibility) => visibility.extent(recipient) !== 'none')
   return {
-    hasMessage: (row) => isAll || open.has(row.recipient) || sights.some((sight) => sight.canRead(row)),
+    hasMessage: (row) => isAll || open.has(row.recipient) || sights.some((visibility) => visibility.canRead(row)),
     channels: channels.filter(({ recipientId }) => isAll || open.has(recipientId) || isSeen(recipientId)),
     conversations: [...state.conversation.all()].filter(({ recipientId }) => isAll || isSeen(recipientId)),
     people: agreed,
@@ -181,15 +181,15 @@ async function* messageFiles(
 }
 
 function exportedMessageToJson(realm: Realm, row: ExportedRow) {
-  const place = locationOf(realm, row)
+  const location = locationOf(realm, row)
   return {
     id: row.id,
     sender_id: row.sender,
     timestamp: row.time,
     client: row.client,
-    ...(place.kind === 'channel'
-      ? { channel_id: place.channel.id, topic: place.topic }
-      : { user_ids: place.conversation.userIds }),
+    ...(location.kind === 'channel'
+      ? { channel_id: location.channel.id, topic: location.topic }
+      : { user_ids: location.conversation.userIds }),
     content: row.content,
     ...metadataOf(row),
   }

@@ -65,21 +65,21 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   function failInterrupted(): void {
     const pending = [...state.realmExport.all()].filter(isPending)
     if (pending.length === 0) return
-    realm.transaction((turn) => {
-      for (const one of pending) put(turn, { ...one, failed: nowOf(realm) })
+    realm.transaction((tx) => {
+      for (const one of pending) put(tx, { ...one, failed: nowOf(realm) })
     })
   }
 
   /** Contract V29. */
-  function put(turn: Transaction, one: RealmExport): void {
-    turn.put('realmExport', one)
+  function put(tx: Transaction, one: RealmExport): void {
+    tx.put('realmExport', one)
     const told = [...state.user.all()].filter(
       ({ id, isActive, bot, role }) =>
         realm.events.hasQueue(id) && isActive && bot === null && atLeast(role, ROLES.administrator),
     )
     for (const viewer of told) {
       const exports = list(viewer, urlFor(realm, viewer))
-      turn.publish({ type: 'realm_export', to: [viewer.id], make: () => ({ exports }) })
+      tx.publish({ type: 'realm_export', to: [viewer.id], make: () => ({ exports }) })
     }
   }
 
@@ -109,17 +109,17 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   }
 
   async function make(wanted: RealmExport, isOpen: () => boolean): Promise<void> {
-    const id = realm.transaction((turn) => turn.nextId('upload'))
+    const id = realm.transaction((tx) => tx.nextId('upload'))
     try {
       const sizeBytes = await write(wanted, id, isOpen)
       const name = `export-${new Date(wanted.time * 1000).toISOString().slice(0, 10)}-${wanted.id}.tar`
       const archive = { id, path: newPathId(REALM_ID, name, realm.random), name, sizeBytes }
-      realm.transaction((turn) => put(turn, { ...wanted, archive }))
+      realm.transaction((tx) => put(tx, { ...wanted, archive }))
     } catch (error) {
       if (!isOpen()) return // the next start tells of it
       const why = error instanceof CofferError ? error.message : (error as Error).name
       log.error('chat', `an export has failed: ${why}`)
-      realm.transaction((turn) => put(turn, { ...wanted, failed: nowOf(realm) }))
+      realm.transaction((tx) => put(tx, { ...wanted, failed: nowOf(realm) }))
       await removeFile(realm, id)
     }
   }
@@ -148,25 +148,25 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
 
   return {
     request: (me, type) =>
-      realm.transaction((turn) => {
+      realm.transaction((tx) => {
         if (!mayExport(me, type)) throw forbidden('Must be an organization owner with access to all content')
         const time = nowOf(realm)
         const recent = [...state.realmExport.all()].filter((other) => time - other.time < WEEK_S)
         // Clients look for the first three words.
         if (recent.length >= EXPORTS_A_WEEK_MAX)
           throw badRequest(`Exceeded rate limit: at most ${EXPORTS_A_WEEK_MAX} exports a week`)
-        const id = turn.nextId('realmExport')
-        put(turn, { id, actorId: me.id, time, type, archive: null, failed: null, deleted: null })
+        const id = tx.nextId('realmExport')
+        put(tx, { id, actorId: me.id, time, type, archive: null, failed: null, deleted: null })
         return id
       }),
     async remove(id) {
-      const { archive } = realm.transaction((turn) => {
+      const { archive } = realm.transaction((tx) => {
         const found = state.realmExport.get(id)
         if (found === undefined) throw badRequest('Invalid data export ID')
         if (found.deleted !== null) throw badRequest('Export already deleted')
         if (found.failed !== null) throw badRequest('Export failed, nothing to delete')
         if (found.archive === null) throw badRequest('Export still in progress')
-        put(turn, { ...found, deleted: nowOf(realm), archive: null })
+        put(tx, { ...found, deleted: nowOf(realm), archive: null })
         return found
       })
       await removeFile(realm, archive!.id)

@@ -15,24 +15,24 @@ export const CALLS_WAITING_MAX = 100
 /** Within a change. Bots call no bots: two could go on for ever. */
 export function callBots(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   message: {
     sender: User
-    place: MessageLocation
+    location: MessageLocation
     mentioned: ReadonlySet<number>
     recipients: ReadonlySet<number>
   } & Pick<MessageRow, 'id'>,
 ): void {
-  const { sender, place, mentioned, recipients } = message
+  const { sender, location, mentioned, recipients } = message
   if (sender.bot !== null) return
-  const called = place.kind === 'conversation' ? recipients : mentioned
+  const called = location.kind === 'conversation' ? recipients : mentioned
   let isCalled = false
   for (const botId of called) {
     if (!recipients.has(botId) || realm.state.user.get(botId)?.bot?.service === undefined) continue
     if (realm.state.callsOf.get(botId).size >= CALLS_WAITING_MAX) continue
     const trigger: BotCall['trigger'] = mentioned.has(botId) ? 'mention' : 'direct_message'
-    turn.put('botCall', { id: turn.nextId('botCall'), botId, messageId: message.id, trigger, time: nowOf(realm) })
+    tx.put('botCall', { id: tx.nextId('botCall'), botId, messageId: message.id, trigger, time: nowOf(realm) })
     isCalled = true
   }
-  if (isCalled) turn.onCommit(() => realm.onBotCall?.())
+  if (isCalled) tx.onCommit(() => realm.onBotCall?.())
 }

@@ -18,7 +18,7 @@ import { findTopic } from './places.ts'
 export async function deleteTopic(realm: Realm, caller: () => User, channelId: number, name: string): Promise<boolean> {
   let below = realm.store.messages.maxId() + 1
   let isSeen = false
-  const act = (turn: Transaction, count: number): boolean => {
+  const act = (tx: Transaction, count: number): boolean => {
     const me = caller()
     const channel = findReadableChannel(realm, me, channelId)
     if (!mayDeleteAny(realm, me, { kind: 'channel', channel, topic: name }))
@@ -29,7 +29,7 @@ export async function deleteTopic(realm: Realm, caller: () => User, channelId: n
     const seen = rows.filter(visibilityOf(realm, me).canRead)
     isSeen ||= seen.length > 0
     if (rows.length < count && !isSeen) throw badRequest(`No such topic '${name}'`)
-    removeMessages(realm, turn, seen)
+    removeMessages(realm, tx, seen)
     return rows.length < count
   }
   try {

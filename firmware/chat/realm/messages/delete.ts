@@ -20,63 +20,64 @@ import { setFirstMessage } from './send.ts'
 export const LEEWAY_S = 20
 
 export function deleteMessage(realm: Realm, me: User, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const row = accessMessageToChange(realm, me, id)
     expectMayDelete(realm, me, row)
-    removeMessages(realm, turn, [row])
+    removeMessages(realm, tx, [row])
   })
   realm.store.clearLog()
 }
 
 function expectMayDelete(realm: Realm, me: User, row: MessageRow): void {
-  const place = locationOf(realm, row)
-  if (mayDeleteAny(realm, me, place)) return
+  const location = locationOf(realm, row)
+  if (mayDeleteAny(realm, me, location)) return
   const sender = realm.state.user.get(row.sender)!
   const isOwn = sender.id === me.id || sender.bot?.ownerId === me.id
-  const may = isOwn && has(realm, me, place, 'can_delete_own_message_group')
+  const may = isOwn && has(realm, me, location, 'can_delete_own_message_group')
   if (!may) throw badRequest("You don't have permission to delete this message")
   const limit = realmSetting(organizationOf(realm.state), 'message_content_delete_limit_seconds')
   if (limit !== null && nowOf(realm) - row.time > limit + LEEWAY_S)
     throw badRequest('The time limit for deleting this message has passed')
 }
 
-export const mayDeleteAny = (realm: Realm, me: User, place: MessageLocation): boolean =>
-  has(realm, me, place, 'can_delete_any_message_group')
+export const mayDeleteAny = (realm: Realm, me: User, location: MessageLocation): boolean =>
+  has(realm, me, location, 'can_delete_any_message_group')
 
 const has = (
   realm: Realm,
   me: User,
-  place: MessageLocation,
+  location: MessageLocation,
   name: 'can_delete_any_message_group' | 'can_delete_own_message_group',
-): boolean => mayInRealm(realm, name, me) || (place.kind === 'channel' && mayInChannel(realm, place.channel, name, me))
+): boolean =>
+  mayInRealm(realm, name, me) || (location.kind === 'channel' && mayInChannel(realm, location.channel, name, me))
 
 /** Within a change. `rows` lie in one place, and ascend by id. `cause`: of contract 8.1, level 452. */
-export function removeMessages(realm: Realm, turn: Transaction, rows: readonly PlacedRow[], cause?: 'retention'): void {
+export function removeMessages(realm: Realm, tx: Transaction, rows: readonly PlacedRow[], cause?: 'retention'): void {
   const [first] = rows
   if (first === undefined) return
   const { store } = realm
-  const place = locationOf(realm, first)
-  for (const [seen, users] of audiencesOf(realm, place, rows)) {
+  const location = locationOf(realm, first)
+  for (const [seen, users] of audiencesOf(realm, location, rows)) {
     const ids = seen.map(({ id }) => id)
-    publishDeletion(realm, turn, place, ids, users, cause)
+    publishDeletion(realm, tx, location, ids, users, cause)
   }
   for (const { id } of rows) {
     store.messages.remove(id)
     store.flags.removeMessage(id)
-    releaseUploads(realm, turn, id)
-    forgetInReminders(realm, turn, id)
+    releaseUploads(realm, tx, id)
+    forgetInReminders(realm, tx, id)
   }
-  if (place.kind === 'conversation') return
+  if (location.kind === 'conversation') return
   tidyTopic(realm, first.topic)
-  const { channel } = place
+  const { channel } = location
   if (channel.firstMessageId !== null && rows.some(({ id }) => id === channel.firstMessageId))
-    setFirstMessage(realm, turn, channel, store.messages.oldestOf(channel.recipientId) ?? null)
+    setFirstMessage(realm, tx, channel, store.messages.oldestOf(channel.recipientId) ?? null)
 }
 
 /** Nothing that it said stays in what is to remind of it: see reminders.ts. */
-function forgetInReminders({ state }: Realm, turn: Transaction, messageId: number): void {
+function forgetInReminders({ state }: Realm, tx: Transaction, messageId: number): void {
   for (const reminder of state.remindersAbout.get(messageId).values())
-    turn.put('reminder', { ...reminder, content: '', html: '' })
+    tx.put('reminder', { ...reminder, content: '', html: '' })
 }
 
 /** A topic without messages has no row. */
@@ -87,7 +88,7 @@ export function tidyTopic({ store }: Realm, topic: number): void {
 /** Of the messages, ascending, what different users can see who have a queue, with those who see the same. */
 export function audiencesOf(
   realm: Realm,
-  place: MessageLocation,
+  location: MessageLocation,
   rows: readonly PlacedRow[],
 ): Map<readonly PlacedRow[], number[]> {
   const users = new Map<readonly PlacedRow[], number[]>()
@@ -96,15 +97,15 @@ export function audiencesOf(
     if (same === undefined) users.set(seen, [userId])
     else same.push(userId)
   }
-  const recipients = new Set([...recipientsOf(realm, place)].filter(realm.events.hasQueue))
-  if (place.kind === 'conversation') {
+  const recipients = new Set([...recipientsOf(realm, location)].filter(realm.events.hasQueue))
+  if (location.kind === 'conversation') {
     for (const id of recipients) add(rows, id)
     return users
   }
   const reach = receivedMessagesOf(realm, rows)
   const received = [...reach.users].map(({ id }) => id).filter(realm.events.hasQueue)
   for (const id of new Set([...recipients, ...received])) {
-    const extent = visibilityOf(realm, realm.state.user.get(id)!).extent(place.channel.recipientId)
+    const extent = visibilityOf(realm, realm.state.user.get(id)!).extent(location.channel.recipientId)
     if (extent === 'none') continue
     const seen = extent === 'received' ? reach.atLocation(id) : recipients.has(id) ? rows : reach.by(id)
     if (seen.length > 0) add(seen, id)
@@ -115,17 +116,17 @@ export function audiencesOf(
 /** At once, or one by one to clients that know no more. */
 export function publishDeletion(
   realm: Realm,
-  turn: Transaction,
-  place: MessageLocation,
+  tx: Transaction,
+  location: MessageLocation,
   ids: readonly number[],
   to: readonly number[],
   cause?: 'retention',
 ): void {
   const where = (emptyTopic: boolean) =>
-    place.kind === 'channel'
-      ? { message_type: 'stream', stream_id: place.channel.id, topic: topicName(place.topic, emptyTopic) }
+    location.kind === 'channel'
+      ? { message_type: 'stream', stream_id: location.channel.id, topic: topicName(location.topic, emptyTopic) }
       : { message_type: 'private' }
-  turn.publish({
+  tx.publish({
     type: 'delete_message',
     to,
     ...(cause && { cause }),
@@ -136,7 +137,7 @@ export function publishDeletion(
   )
   if (old.length === 0) return
   for (const id of ids)
-    turn.publish({
+    tx.publish({
       type: 'delete_message',
       to: old,
       ...(cause && { cause }),

@@ -40,7 +40,7 @@ const orDeleted = (content: string): string => (content.trim() === '' ? DELETED 
 /** Uploads that nothing links any more. */
 export function editMessage(realm: Realm, me: User, id: number, request: EditRequest): Attachment[] {
   const draft = request.content === undefined ? null : draftOf(realm, me, orDeleted(request.content))
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     const row = accessMessageToChange(realm, me, id)
     const { content, channelId, topic, propagateMode } = request
     if (content === undefined && topic === undefined && channelId === undefined) throw badRequest('Nothing to change')
@@ -52,8 +52,8 @@ export function editMessage(realm: Realm, me: User, id: number, request: EditReq
     const move = planMove(realm, me, row, request)
     const edited = draft === null ? null : planEdit(realm, me, row, draft)
     if (edited === null && move === null) throw badRequest('Nothing to change')
-    const detached = edited === null ? [] : applyEdit(realm, turn, me, row, edited, move)
-    if (move !== null) moveMessages(realm, turn, me, move, edited === null ? null : edited.event)
+    const detached = edited === null ? [] : applyEdit(realm, tx, me, row, edited, move)
+    if (move !== null) moveMessages(realm, tx, me, move, edited === null ? null : edited.event)
     return detached
   })
 }
@@ -83,8 +83,8 @@ interface PlannedEdit {
 /** Null when it says the same as before. */
 function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }: RenderedDraft): PlannedEdit | null {
   if (content === row.content) return null
-  const place = locationOf(realm, row)
-  expectMayMention(realm, me, place, rendered)
+  const location = locationOf(realm, row)
+  expectMayMention(realm, me, location, rendered)
   const now = nowOf(realm)
   const extra = metadataWithMoves(realm, row)
   const before = [row.content, row.html, ...(extra.edits ?? []).flatMap(saidBefore)]
@@ -100,7 +100,7 @@ function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }
       extra: writeExtra(realm, row.topic, { ...extra, edits: [edit, ...(extra.edits ?? [])], edited: now }),
     },
     pathIds: rendered.pathIds,
-    bits: mentionBits(realm, place, rendered, recipientsOf(realm, place)),
+    bits: mentionBits(realm, location, rendered, recipientsOf(realm, location)),
     event: {
       orig_content: row.content,
       orig_rendered_content: row.html,
@@ -118,7 +118,7 @@ const saidBefore = ({ prev_content: content = '', prev_rendered_content: html = 
 
 function applyEdit(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   before: MessageRow,
   edited: PlannedEdit,
@@ -129,15 +129,15 @@ function applyEdit(
   messages.update(row)
   for (const { user } of flags.mentionsOf(row.id)) if (!bits.has(user)) flags.setMention(user, row.id, 0)
   for (const [user, bit] of bits) flags.setMention(user, row.id, bit)
-  const detached = claimUploads(realm, turn, row, edited.pathIds)
-  if (move === null) publishEdit(realm, turn, me, before, edited)
+  const detached = claimUploads(realm, tx, row, edited.pathIds)
+  if (move === null) publishEdit(realm, tx, me, before, edited)
   return detached
 }
 
-function publishEdit(realm: Realm, turn: Transaction, me: User, row: MessageRow, { event }: PlannedEdit): void {
-  const place = locationOf(realm, row)
+function publishEdit(realm: Realm, tx: Transaction, me: User, row: MessageRow, { event }: PlannedEdit): void {
+  const location = locationOf(realm, row)
   const readers = new Map(audienceOf(realm, row).map((user) => [user.id, readerOf(realm, user)]))
-  turn.publish({
+  tx.publish({
     type: 'update_message',
     to: readers.keys(),
     make: () => ({
@@ -146,9 +146,9 @@ function publishEdit(realm: Realm, turn: Transaction, me: User, row: MessageRow,
       message_id: row.id,
       message_ids: [row.id],
       rendering_only: false,
-      ...(place.kind === 'channel' && {
-        stream_name: place.channel.name,
-        stream_id: place.channel.id,
+      ...(location.kind === 'channel' && {
+        stream_name: location.channel.name,
+        stream_id: location.channel.id,
       }),
       ...event,
     }),

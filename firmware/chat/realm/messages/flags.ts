@@ -27,7 +27,7 @@ interface MessageReader {
 /** True for one turn. */
 export function readerOf(realm: Realm, user: User): MessageReader {
   const { flags } = realm.store
-  const sight = visibilityOf(realm, user)
+  const visibility = visibilityOf(realm, user)
   const known = new Map<string, Runs>()
 
   function has(flag: Flag, { birth, ordinal }: MessagePosition): boolean {
@@ -42,7 +42,7 @@ export function readerOf(realm: Realm, user: User): MessageReader {
 
   return {
     flags(message) {
-      if (!sight.received(message)) return ['read', 'historical']
+      if (!visibility.received(message)) return ['read', 'historical']
       const bits = flags.mention(user.id, message.id)
       const isHistorical = bits === 0 && flags.hasHistory(user.id, message.id)
       return [
@@ -51,7 +51,7 @@ export function readerOf(realm: Realm, user: User): MessageReader {
         ...(isHistorical ? ['historical'] : []),
       ]
     },
-    isUnread: (message) => sight.received(message) && !has('read', message),
+    isUnread: (message) => visibility.received(message) && !has('read', message),
   }
 }
 
@@ -75,21 +75,21 @@ export type FlagOp = (typeof FLAG_OPS)[number]
  */
 export function changeFlag(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   flag: Flag,
   op: FlagOp,
   messages: readonly MessagePosition[],
 ): number[] {
   const { flags } = realm.store
-  const sight = visibilityOf(realm, user)
+  const visibility = visibilityOf(realm, user)
   const changed: MessagePosition[] = []
   for (const [birth, own] of Map.groupBy(messages, ({ birth }) => birth)) {
     const runs = flags.runs(user.id, birth, flag)
     const ordinals = new Set<number>()
     for (const message of own) {
       const { ordinal } = message
-      const isReceived = sight.received(message)
+      const isReceived = visibility.received(message)
       const isIn = flag === 'read' && !isReceived ? true : hasOrdinal(runs, ordinal)
       if (isIn === (op === 'add') || ordinals.has(ordinal)) continue
       changed.push(message)
@@ -101,7 +101,7 @@ export function changeFlag(
     flags.setRuns(user.id, birth, flag, op === 'add' ? union(runs, marked) : difference(runs, marked))
   }
   const ids = changed.map(({ id }) => id).sort((a, b) => a - b)
-  if (ids.length > 0) publishFlag(realm, turn, user, flag, op, ids)
+  if (ids.length > 0) publishFlag(realm, tx, user, flag, op, ids)
   return ids
 }
 
@@ -125,7 +125,7 @@ export function setRead({ store }: Realm, userId: number, { birth, ordinal }: Me
 /** `isFor`: to some of his clients alone, for which that is so. */
 export function publishFlag(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   flag: Flag,
   op: FlagOp,
@@ -133,7 +133,7 @@ export function publishFlag(
   { all = false, isFor = () => true }: { all?: boolean; isFor?: (shape: Shape) => boolean } = {},
 ): void {
   const hasDetails = flag === 'read' && op === 'remove'
-  turn.publish({ type: 'update_message_flags', to: [user.id], make, ...(all ? {} : { merge: mergeOf(op, flag) }) })
+  tx.publish({ type: 'update_message_flags', to: [user.id], make, ...(all ? {} : { merge: mergeOf(op, flag) }) })
 
   function make(shape: Shape): EventBody | null {
     if (!isFor(shape)) return null
@@ -144,9 +144,9 @@ export function publishFlag(
 }
 
 /** To several users at once. */
-export function publishRead(turn: Transaction, userIds: readonly number[], messages: readonly number[]): void {
+export function publishRead(tx: Transaction, userIds: readonly number[], messages: readonly number[]): void {
   const body = { op: 'add', operation: 'add', flag: 'read', messages, all: false }
-  turn.publish({ type: 'update_message_flags', to: userIds, make: () => body, merge: mergeOf('add', 'read') })
+  tx.publish({ type: 'update_message_flags', to: userIds, make: () => body, merge: mergeOf('add', 'read') })
 }
 
 const mergeOf = (op: FlagOp, flag: Flag): Merge => ({ key: `update_message_flags ${op} ${flag}`, join: joinFlagEvents })
@@ -173,13 +173,13 @@ function detailsOf(realm: Realm, user: User, ids: readonly number[], emptyTopic:
 }
 
 function placeDetails(realm: Realm, user: User, row: MessageRow, emptyTopic: boolean) {
-  const place = locationOf(realm, row)
-  if (place.kind === 'channel') {
-    const { channel, topic } = place
+  const location = locationOf(realm, row)
+  if (location.kind === 'channel') {
+    const { channel, topic } = location
     const unmuted = !isChannelMuted(realm, user, channel)
     return { type: 'stream', stream_id: channel.id, topic: topicName(topic, emptyTopic), unmuted_stream_msg: unmuted }
   }
-  return { type: 'private', user_ids: place.conversation.userIds.filter((id) => id !== user.id) }
+  return { type: 'private', user_ids: location.conversation.userIds.filter((id) => id !== user.id) }
 }
 
 const isChannelMuted = ({ state }: Realm, user: User, channel: Channel): boolean =>

@@ -63,15 +63,15 @@ function senderToJson(realm: Realm, senderId: number, { clientGravatar, senderSi
 }
 
 function locationToJson(realm: Realm, row: MessageRow, emptyTopic: boolean) {
-  const place = locationOf(realm, row)
-  if (place.kind === 'conversation')
+  const location = locationOf(realm, row)
+  if (location.kind === 'conversation')
     return {
       type: 'private',
-      display_recipient: participants(realm, place.conversation),
+      display_recipient: participants(realm, location.conversation),
       subject: '',
       topic_links: [],
     }
-  const { channel, topic } = place
+  const { channel, topic } = location
   return {
     type: 'stream',
     display_recipient: channel.name,

@@ -33,11 +33,11 @@ export function* historySteps(
   const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
   if (policy === 'none') throw badRequest('Message edit history is disabled in this organization')
   const edits = (metadataWithMoves(realm, row).edits ?? []).filter((edit) => policy === 'all' || isMove(edit))
-  const place = locationOf(realm, row)
-  let topic = place.kind === 'channel' ? place.topic : ''
+  const location = locationOf(realm, row)
+  let topic = location.kind === 'channel' ? location.topic : ''
   let { content, html } = row
   const budget = diffBudget()
-  const named = (name: string): string => (place.kind === 'channel' ? topicName(name, emptyTopic) : '')
+  const named = (name: string): string => (location.kind === 'channel' ? topicName(name, emptyTopic) : '')
   // Newest first: each edit says what was before it.
   for (const edit of edits) {
     const isEdit = policy === 'all' && edit.prev_content !== undefined

@@ -13,12 +13,12 @@ const FIRST_MESSAGES = 10
 const MESSAGES_MAX = 2000 // in one turn; contract section 3.2, E20
 
 /** `act` has a part of about so many messages done, and tells whether that was all. False: the time was over before. */
-export async function inBatches(realm: Realm, act: (turn: Transaction, messages: number) => boolean): Promise<boolean> {
+export async function inBatches(realm: Realm, act: (tx: Transaction, messages: number) => boolean): Promise<boolean> {
   const endMs = realm.clock.now() + BUDGET_MS
   const step = createBatchSize({ start: FIRST_MESSAGES, max: MESSAGES_MAX, targetMs: TURN_MS })
   for (;;) {
     const beganMs = threadMs()
-    if (realm.transaction((turn) => act(turn, step.value))) return true
+    if (realm.transaction((tx) => act(tx, step.value))) return true
     if (realm.clock.now() > endMs) return false
     step.took(threadMs() - beganMs)
     await new Promise((resolve) => setImmediate(resolve))

@@ -14,12 +14,7 @@ import { unreadWithin } from './unread.ts'
  * Marks messages that reached all of these users, in channels, as read: they were moved to where none of them is subscribed,
  * though he may still read them. Users to whom the same of them is new are told together.
  */
-export function markMovedRead(
-  realm: Realm,
-  turn: Transaction,
-  users: readonly User[],
-  rows: readonly PlacedRow[],
-): void {
+export function markMovedRead(realm: Realm, tx: Transaction, users: readonly User[], rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
   const births = byBirth(rows)
   const told = new Map<string, { slices: Slice[]; userIds: number[] }>()
@@ -42,7 +37,7 @@ export function markMovedRead(
   for (const { slices, userIds } of told.values()) {
     const ids = slices.flatMap(({ sent, from, to }) => sent.ids.slice(from, to))
     ids.sort((a, b) => a - b)
-    publishRead(turn, userIds, ids)
+    publishRead(tx, userIds, ids)
   }
 }
 
@@ -80,10 +75,10 @@ const byBirth = (rows: readonly PlacedRow[]): Sent[] =>
   })
 
 /** Of what he may not read any more in these channels: unread it would come back with them, and no event would have told of it. */
-export function markUnreadableRead(realm: Realm, turn: Transaction, user: User, channels: Iterable<Channel>): void {
-  const sight = visibilityOf(realm, user)
-  const recipients = [...channels].map(({ recipientId }) => recipientId).filter((id) => sight.extent(id) !== 'all')
+export function markUnreadableRead(realm: Realm, tx: Transaction, user: User, channels: Iterable<Channel>): void {
+  const visibility = visibilityOf(realm, user)
+  const recipients = [...channels].map(({ recipientId }) => recipientId).filter((id) => visibility.extent(id) !== 'all')
   if (recipients.length === 0) return
-  const rows = unreadWithin(realm, user, recipients).filter((row) => !sight.canRead(row))
-  changeFlag(realm, turn, user, 'read', 'add', rows)
+  const rows = unreadWithin(realm, user, recipients).filter((row) => !visibility.canRead(row))
+  changeFlag(realm, tx, user, 'read', 'add', rows)
 }

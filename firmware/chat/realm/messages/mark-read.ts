@@ -16,14 +16,14 @@ import { newestUnread } from './unread.ts'
 /** The newest first. False when the time was over before all was done: what is done is done. */
 export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
   let unread = newestUnread(realm, me)
-  return inBatches(realm, (turn, count) => {
+  return inBatches(realm, (tx, count) => {
     let rows = [...take(unread, count)]
     if (rows.length === 0) {
       unread = newestUnread(realm, me) // what came meanwhile
       rows = [...take(unread, count)]
     }
-    if (rows.length === 0) publishFlag(realm, turn, me, 'read', 'add', [], { all: true })
-    else changeFlag(realm, turn, me, 'read', 'add', rows)
+    if (rows.length === 0) publishFlag(realm, tx, me, 'read', 'add', [], { all: true })
+    else changeFlag(realm, tx, me, 'read', 'add', rows)
     return rows.length === 0
   })
 }
@@ -42,12 +42,12 @@ export async function markChannelsRead(
   channels: readonly Channel[],
 ): Promise<void> {
   const unread = unreadOfEach(realm, users, channels)
-  const act = (turn: Transaction, count: number): boolean => {
+  const act = (tx: Transaction, count: number): boolean => {
     const some = [...take(unread, count)]
     for (const [user, of] of Map.groupBy(some, ({ user }) => user))
       changeFlag(
         realm,
-        turn,
+        tx,
         user,
         'read',
         'add',
@@ -86,14 +86,14 @@ export async function markTopicRead(
 ): Promise<boolean> {
   let below = realm.store.messages.maxId() + 1
   let isSeen = false
-  return inBatches(realm, (turn, count) => {
+  return inBatches(realm, (tx, count) => {
     const me = caller()
     const topic = findTopic(realm, findReadableChannel(realm, me, channelId), topicName)
     const rows = topic === undefined ? [] : realm.store.messages.newestInTopic(topic.id, below, count)
     below = rows[0]?.id ?? below
     isSeen ||= rows.some(visibilityOf(realm, me).canRead)
     if (rows.length < count && !isSeen) throw badRequest(`No such topic '${topicName}'`)
-    changeFlag(realm, turn, me, 'read', 'add', rows.filter(readerOf(realm, me).isUnread))
+    changeFlag(realm, tx, me, 'read', 'add', rows.filter(readerOf(realm, me).isUnread))
     return rows.length < count
   })
 }
@@ -113,10 +113,10 @@ async function markRead(
   unread: IteratorObject<PlacedRow>,
   check = (): unknown => undefined,
 ): Promise<boolean> {
-  return inBatches(realm, (turn, count) => {
+  return inBatches(realm, (tx, count) => {
     check()
     const rows = [...take(unread, count)]
-    changeFlag(realm, turn, me, 'read', 'add', rows)
+    changeFlag(realm, tx, me, 'read', 'add', rows)
     return rows.length < count
   })
 }

@@ -24,11 +24,11 @@ interface Marked {
 /** What he may not read is left out when he marks it read, and refused else. */
 export function markMessages(realm: Realm, me: User, ids: readonly number[], { op, flag }: FlagUpdate): Marked {
   return realm.transaction((turn) => {
-    const sight = visibilityOf(realm, me)
+    const visibility = visibilityOf(realm, me)
     const rows: MessageRow[] = []
     for (const id of new Set(ids)) {
       const row = realm.store.messages.get(id)
-      if (row !== undefined && sight.canRead(row)) rows.push(row)
+      if (row !== undefined && visibility.canRead(row)) rows.push(row)
       else if (flag !== 'read') throw badRequest('Invalid message(s)')
     }
     const ignored = new Set<number>()
@@ -39,11 +39,11 @@ export function markMessages(realm: Realm, me: User, ids: readonly number[], { o
 }
 
 /** Throws `BAD_REQUEST` for a flag that is not the reader's to change, and for what is not done with one. */
-export function toFlagUpdate(given: { op: string; flag: string }): FlagUpdate {
-  const flag = EDITABLE_FLAGS.find((flag) => flag === given.flag)
-  if (flag === undefined) throw badRequest(`Flag not editable: '${given.flag}'`)
-  const op = FLAG_OPS.find((op) => op === given.op)
-  if (op === undefined) throw badRequest(`Invalid message flag operation: '${given.op}'`)
+export function toFlagUpdate(input: { op: string; flag: string }): FlagUpdate {
+  const flag = EDITABLE_FLAGS.find((flag) => flag === input.flag)
+  if (flag === undefined) throw badRequest(`Flag not editable: '${input.flag}'`)
+  const op = FLAG_OPS.find((op) => op === input.op)
+  if (op === undefined) throw badRequest(`Invalid message flag operation: '${input.op}'`)
   return { op, flag }
 }
 

@@ -17,15 +17,15 @@ const WILDCARD_FREE_MAX = 15
 export function expectMayMention(
   realm: Realm,
   sender: User,
-  place: MessageLocation | Destination,
+  location: MessageLocation | Destination,
   rendered: RenderedMessage,
 ): void {
   expectMayMentionGroups(realm, sender, rendered)
-  if (place.kind !== 'channel' || mayInRealm(realm, 'can_mention_many_users_group', sender)) return
-  const { channel } = place
+  if (location.kind !== 'channel' || mayInRealm(realm, 'can_mention_many_users_group', sender)) return
+  const { channel } = location
   if (rendered.channelWildcard && realm.state.subscribersOf.get(channel.id).size > WILDCARD_FREE_MAX)
     throw new ChatError('STREAM_WILDCARD_MENTION_NOT_ALLOWED', 'You may not mention everybody in this channel')
-  if (rendered.topicWildcard && participantsOf(realm, place).size > WILDCARD_FREE_MAX)
+  if (rendered.topicWildcard && participantsOf(realm, location).size > WILDCARD_FREE_MAX)
     throw new ChatError('TOPIC_WILDCARD_MENTION_NOT_ALLOWED', 'You may not mention everybody in this topic')
 }
 
@@ -40,7 +40,7 @@ function expectMayMentionGroups(realm: Realm, sender: User, { groups }: Rendered
 /** Bits by user, of those among `recipients` who are mentioned. */
 export function mentionBits(
   realm: Realm,
-  place: MessageLocation,
+  location: MessageLocation,
   rendered: RenderedMessage,
   recipients: ReadonlySet<number>,
 ): Map<number, number> {
@@ -51,7 +51,7 @@ export function mentionBits(
   mark(rendered.users, MENTIONED)
   if (rendered.groups.size > 0) mark(membersAmong(realm, rendered.groups, recipients), MENTIONED)
   if (rendered.channelWildcard) mark(recipients, CHANNEL_WILDCARD)
-  if (rendered.topicWildcard && place.kind === 'channel') mark(participantsOf(realm, place), TOPIC_WILDCARD)
+  if (rendered.topicWildcard && location.kind === 'channel') mark(participantsOf(realm, location), TOPIC_WILDCARD)
   mark(realm.state.alertWordIndex().usersOf(rendered.alertText), ALERT_WORD)
   return bits
 }

@@ -100,8 +100,8 @@ function expectMayMove(realm: Realm, me: User, from: ChannelLocation, to: Channe
 }
 
 function readableOf(realm: Realm, me: User, target: MessageRow, all: readonly PlacedRow[]): readonly PlacedRow[] {
-  const sight = visibilityOf(realm, me)
-  return sight.extent(target.recipient) === 'all' ? all : all.filter((row) => sight.canRead(row))
+  const visibility = visibilityOf(realm, me)
+  return visibility.extent(target.recipient) === 'all' ? all : all.filter((row) => visibility.canRead(row))
 }
 
 const isMeant = (id: number, target: number, mode: PropagateMode): boolean =>

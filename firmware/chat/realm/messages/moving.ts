@@ -25,7 +25,7 @@ import { setFirstMessage } from './send.ts'
 import { metadataWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-moves.ts'
 
 /** Within a change; `contentEvent` has what was edited in the target at the same time. */
-export function moveMessages(realm: Realm, turn: Transaction, me: User, move: Move, contentEvent: object | null): void {
+export function moveMessages(realm: Realm, tx: Transaction, me: User, move: Move, contentEvent: object | null): void {
   const { from, to, rows, target } = move
   const isBetween = to.channel.id !== from.channel.id
   const isElsewhere = isBetween || fold(from.topic) !== fold(to.topic)
@@ -35,11 +35,11 @@ export function moveMessages(realm: Realm, turn: Transaction, me: User, move: Mo
   if (move.isTopic && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove, arrival)
   else moveSome(realm, move, topicMove, arrival)
   if (contentEvent !== null) joinEdits(realm, target.id)
-  if (isBetween) tidyChannels(realm, turn, [from.channel, to.channel])
-  if (move.isWhole && isElsewhere) moveUserTopics(realm, turn, from, to)
-  publishMove(realm, turn, me, move, contentEvent, arrival)
-  if (isOnlyResolved(move)) noticeResolve(realm, turn, me, to)
-  else if (isElsewhere) noticeMove(realm, turn, me, { ...move, count: rows.length })
+  if (isBetween) tidyChannels(realm, tx, [from.channel, to.channel])
+  if (move.isWhole && isElsewhere) moveUserTopics(realm, tx, from, to)
+  publishMove(realm, tx, me, move, contentEvent, arrival)
+  if (isOnlyResolved(move)) noticeResolve(realm, tx, me, to)
+  else if (isElsewhere) noticeMove(realm, tx, me, { ...move, count: rows.length })
 }
 
 /** In a private channel it is as if they had been sent now, for all who may come to read them there. */
@@ -103,18 +103,18 @@ function joinEdits(realm: Realm, id: number): void {
 }
 
 /** The first message of both may be another one now. */
-function tidyChannels(realm: Realm, turn: Transaction, channels: readonly Channel[]): void {
+function tidyChannels(realm: Realm, tx: Transaction, channels: readonly Channel[]): void {
   const { state, store } = realm
   for (const { id, recipientId } of channels) {
     const first = store.messages.oldestOf(recipientId) ?? null
     const channel = state.channel.get(id)!
-    if (channel.firstMessageId !== first) setFirstMessage(realm, turn, channel, first)
+    if (channel.firstMessageId !== first) setFirstMessage(realm, tx, channel, first)
   }
 }
 
 function publishMove(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   move: Move,
   contentEvent: object | null,
@@ -126,7 +126,7 @@ function publishMove(
   const seeing = witnesses.filter(({ sees }) => sees.length > 0)
   for (const [seen, alike] of Map.groupBy(seeing, ({ sees }) => sees)) {
     const users = alike.map(({ user }) => user)
-    publishUpdate(realm, turn, me, { ...move, rows: seen }, contentEvent, users)
+    publishUpdate(realm, tx, me, { ...move, rows: seen }, contentEvent, users)
   }
   if (arrival === null) return
   for (const { user, keeps } of witnesses) if (keeps) keep(realm, user, to.channel, arrival)
@@ -134,19 +134,18 @@ function publishMove(
     if (lost.length === 0) continue
     const userIds = losing.map(({ user }) => user.id)
     const lostIds = lost.map(({ id }) => id)
-    publishDeletion(realm, turn, from, lostIds, userIds)
+    publishDeletion(realm, tx, from, lostIds, userIds)
     for (const [reached, ids] of Map.groupBy(userIds, reach.by)) clearFlags(realm, ids, inBoth(lost, reached))
   }
   const subscribers = realm.state.subscribersOf.get(to.channel.id)
   const guests = seeing.map(({ user }) => user).filter(({ id }) => !subscribers.has(id))
-  for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.by(id)))
-    markMovedRead(realm, turn, users, reached)
+  for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.by(id))) markMovedRead(realm, tx, users, reached)
 }
 
 /** To those who see `rows` of it: what the target says is told to nobody who may not read it. */
 function publishUpdate(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   { target, from, to, mode, rows }: Move,
   contentEvent: object | null,
@@ -157,7 +156,7 @@ function publishUpdate(
   const readers = new Map(users.map((user) => [user.id, readerOf(realm, user)]))
   const links = topicLinks(realm, to.topic)
   const ids = rows.map(({ id }) => id)
-  turn.publish({
+  tx.publish({
     type: 'update_message',
     to: readers.keys(),
     make: ({ can }) => ({
@@ -199,9 +198,9 @@ function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: ReceivedMess
   const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.get(id)!)
   const without = differences()
   return [...new Set([...subscribers.filter(({ isActive }) => isActive), ...reach.users])].map((user) => {
-    const sight = visibilityOf(realm, user)
+    const visibility = visibilityOf(realm, user)
     const reached = reach.by(user.id)
-    const extents = [sight.extent(from.channel.recipientId), sight.extent(to.channel.recipientId)] as const
+    const extents = [visibility.extent(from.channel.recipientId), visibility.extent(to.channel.recipientId)] as const
     const before = readable(extents[0], had.has(user.id) ? rows : reached, () => reach.atLocation(user.id))
     const isHere = has.has(user.id)
     const keepsReached = () => reached.length > 0 && isWithin(reached, before)

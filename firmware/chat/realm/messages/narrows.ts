@@ -12,7 +12,7 @@ type Term = readonly [operator: string, operand: string]
 
 /** What there is to know of a message that was just sent, for one of its recipients. */
 interface NarrowedMessage {
-  place: MessageLocation
+  location: MessageLocation
   sender: User
   /** As the recipient sees it. */
   senderAddress: string
@@ -25,23 +25,24 @@ interface NarrowedMessage {
 type Rule = (sent: NarrowedMessage, operand: string) => boolean
 
 const RULES: Readonly<Record<string, Rule>> = {
-  channel: ({ place }, operand) =>
-    place.kind === 'channel' && (String(place.channel.id) === operand || fold(place.channel.name) === fold(operand)),
-  topic: ({ place }, operand) => place.kind === 'channel' && fold(place.topic) === fold(meantTopic(operand)),
+  channel: ({ location }, operand) =>
+    location.kind === 'channel' &&
+    (String(location.channel.id) === operand || fold(location.channel.name) === fold(operand)),
+  topic: ({ location }, operand) => location.kind === 'channel' && fold(location.topic) === fold(meantTopic(operand)),
   sender: ({ sender, senderAddress }, operand) =>
     String(sender.id) === operand || senderAddress.toLowerCase() === operand.toLowerCase(),
 }
 
 const IS: Readonly<Record<string, (sent: NarrowedMessage) => boolean>> = {
-  channel: ({ place }) => place.kind === 'channel',
-  stream: ({ place }) => place.kind === 'channel',
-  dm: ({ place }) => place.kind === 'conversation',
-  private: ({ place }) => place.kind === 'conversation',
+  channel: ({ location }) => location.kind === 'channel',
+  stream: ({ location }) => location.kind === 'channel',
+  dm: ({ location }) => location.kind === 'conversation',
+  private: ({ location }) => location.kind === 'conversation',
   mentioned: ({ flags }) => flags.includes('mentioned') || flags.includes('wildcard_mentioned'),
   alerted: ({ flags }) => flags.includes('has_alert_word'),
   starred: ({ flags }) => flags.includes('starred'),
   unread: ({ flags }) => !flags.includes('read'),
-  resolved: ({ place }) => place.kind === 'channel' && isResolved(place.topic),
+  resolved: ({ location }) => location.kind === 'channel' && isResolved(location.topic),
   followed: ({ isFollowed }) => isFollowed,
 }
 
@@ -62,5 +63,5 @@ export const passesNarrow = (narrow: readonly Term[], sent: NarrowedMessage): bo
     operator === 'is' ? IS[operand]!(sent) : RULES[ALIASES[operator] ?? operator]!(sent, operand),
   )
 
-export const isFollowedBy = (realm: Realm, userId: number, place: MessageLocation): boolean =>
-  place.kind === 'channel' && policyOf(realm, userId, place.channel, place.topic) === 3
+export const isFollowedBy = (realm: Realm, userId: number, location: MessageLocation): boolean =>
+  location.kind === 'channel' && policyOf(realm, userId, location.channel, location.topic) === 3

@@ -23,13 +23,13 @@ export const welcomeBot = ({ state }: Realm): User => state.userByEmail.get(SYST
 /** In a direct message of one of the service's bots; its id. */
 export function noticePerson(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   text: string,
   bot = notificationBot(realm),
 ): number {
-  const conversation = ensureConversation(realm, turn, bot, [bot.id, user.id])
-  return deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
+  const conversation = ensureConversation(realm, tx, bot, [bot.id, user.id])
+  return deliverNotice(realm, tx, bot, { kind: 'conversation', conversation }, text)
 }
 
 export interface Moved {
@@ -42,28 +42,28 @@ export interface Moved {
   notifyNewThread: boolean
 }
 
-export function noticeMove(realm: Realm, turn: Transaction, me: User, moved: Moved): void {
+export function noticeMove(realm: Realm, tx: Transaction, me: User, moved: Moved): void {
   const { from, to, count, isWhole } = moved
   const bot = notificationBot(realm)
   const what = isWhole ? 'This topic was' : count === 1 ? 'A message was' : `${count} messages were`
   const where = isWhole ? '' : ' from this topic'
   if (moved.notifyNewThread)
-    deliverNotice(realm, turn, bot, to, `${what} moved here from ${linkToTopic(from)} by ${silently(me)}.`)
+    deliverNotice(realm, tx, bot, to, `${what} moved here from ${linkToTopic(from)} by ${silently(me)}.`)
   if (moved.notifyOldThread)
-    deliverNotice(realm, turn, bot, from, `${what} moved${where} to ${linkToTopic(to)} by ${silently(me)}.`)
+    deliverNotice(realm, tx, bot, from, `${what} moved${where} to ${linkToTopic(to)} by ${silently(me)}.`)
 }
 
 /** Undone at once, the notice of before goes and none comes. It is read by all but those who follow the topic. */
-export function noticeResolve(realm: Realm, turn: Transaction, me: User, place: ChannelLocation): void {
+export function noticeResolve(realm: Realm, tx: Transaction, me: User, place: ChannelLocation): void {
   const bot = notificationBot(realm)
   const topic = findTopic(realm, place.channel, place.topic)
   const newest = topic && realm.store.messages.newestOfTopic(topic.id)
   if (newest?.sender === bot.id && nowOf(realm) - newest.time <= UNDO_S && isResolveNotice(newest.content)) {
-    removeMessages(realm, turn, [newest])
+    removeMessages(realm, tx, [newest])
     return
   }
   const text = `${silently(me)}${isResolved(place.topic) ? RESOLVED : UNRESOLVED}`
-  deliverNotice(realm, turn, bot, place, text, (user) => readsNotice(realm, user, place))
+  deliverNotice(realm, tx, bot, place, text, (user) => readsNotice(realm, user, place))
 }
 
 const isResolveNotice = (content: string): boolean => content.endsWith(RESOLVED) || content.endsWith(UNRESOLVED)

@@ -49,22 +49,23 @@ export const findConversation = ({ state }: Realm, userIds: readonly number[]): 
 /** `userIds` are all of them, in any order. */
 export function ensureConversation(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   creator: User,
   userIds: readonly number[],
 ): DirectConversation {
   const known = findConversation(realm, userIds)
   if (known !== undefined) return known
-  const conversation = { recipientId: turn.nextId('recipient'), userIds: ascending(userIds), creatorId: creator.id }
+  const conversation = { recipientId: tx.nextId('recipient'), userIds: ascending(userIds), creatorId: creator.id }
   const publishAcquaintance = trackAccessibleUsers(realm)
-  turn.put('conversation', conversation)
-  publishAcquaintance(turn)
+  tx.put('conversation', conversation)
+  publishAcquaintance(tx)
   return conversation
 }
 
 /** Whoever is active and subscribed, or in the conversation. */
-export function recipientsOf({ state }: Realm, place: MessageLocation): Set<number> {
-  const ids = place.kind === 'channel' ? state.subscribersOf.get(place.channel.id).keys() : place.conversation.userIds
+export function recipientsOf({ state }: Realm, location: MessageLocation): Set<number> {
+  const ids =
+    location.kind === 'channel' ? state.subscribersOf.get(location.channel.id).keys() : location.conversation.userIds
   return new Set([...ids].filter((id) => state.user.get(id)?.isActive))
 }
 

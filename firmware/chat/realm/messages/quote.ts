@@ -10,8 +10,8 @@ import { renderFor } from './rendering.ts'
 
 /** A link, where there is one to it. */
 export function nameOfMessage(realm: Realm, message: MessageRow): string {
-  const place = locationOf(realm, message)
-  return place.kind === 'channel' ? linkToMessage(place, message.id) : 'a direct message'
+  const location = locationOf(realm, message)
+  return location.kind === 'channel' ? linkToMessage(location, message.id) : 'a direct message'
 }
 
 /** Whatever is in it, nothing of it ends the quotation. */

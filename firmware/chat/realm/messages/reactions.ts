@@ -16,7 +16,7 @@ const REACTIONS_MAX = 2000 // of one message: each is sent with it
 const REACTIONS_OF_ACCOUNT_MAX = 100 // of one account: the others can still react
 
 export function addReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const row = accessMessageToChange(realm, me, messageId)
     const before = metadataOf(row).reactions ?? []
     const added = emojiOf(realm, before, emoji)
@@ -26,14 +26,14 @@ export function addReaction(realm: Realm, me: User, messageId: number, emoji: Na
     if (before.filter(({ user_id }) => user_id === me.id).length >= REACTIONS_OF_ACCOUNT_MAX)
       throw badRequest(`An account has at most ${REACTIONS_OF_ACCOUNT_MAX} reactions to one message`)
     setReactions(realm, row, [...before, { ...added, user_id: me.id }])
-    publishReaction(realm, turn, me, row, 'add', added)
+    publishReaction(realm, tx, me, row, 'add', added)
   })
 }
 
 export function removeReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
   if (emoji.name === undefined && emoji.code === undefined)
     throw badRequest('At least one of the following arguments must be present: emoji_name, emoji_code')
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const row = accessMessageToChange(realm, me, messageId)
     const before = metadataOf(row).reactions ?? []
     const removed = before.find((one) => one.user_id === me.id && isMeant(one, emoji))
@@ -43,7 +43,7 @@ export function removeReaction(realm: Realm, me: User, messageId: number, emoji:
       row,
       before.filter((one) => one !== removed),
     )
-    publishReaction(realm, turn, me, row, 'remove', removed)
+    publishReaction(realm, tx, me, row, 'remove', removed)
   })
 }
 
@@ -73,7 +73,7 @@ const isSame = (a: Emoji, b: Emoji): boolean => a.emoji_code === b.emoji_code &&
 
 function publishReaction(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   row: MessageRow,
   op: 'add' | 'remove',
@@ -91,7 +91,7 @@ function publishReaction(
       emoji_code,
       reaction_type,
     }
-    turn.publish({ type: 'reaction', to, make: () => body })
+    tx.publish({ type: 'reaction', to, make: () => body })
   }
   publish(new Set(audience.map(({ id }) => id)).difference(blind), { email: user.email, full_name: user.fullName })
   const { email, full_name } = placeholderObject(realm, user)

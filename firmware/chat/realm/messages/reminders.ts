@@ -28,38 +28,38 @@ export const remindersOf = (realm: Realm, me: User) =>
 
 /** Its id. Throws `BAD_REQUEST` for a message that the caller may not read, and for a time that has been. */
 export function remind(realm: Realm, me: User, messageId: number, time: number, note: string): number {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     if ([...note].length > NOTE_CHARACTERS_MAX)
       throw invalidParameter('note', `note must have at most ${NOTE_CHARACTERS_MAX} characters`)
     const message = accessMessage(realm, me, messageId)
     expectFuture(realm, time)
-    const id = turn.nextId('scheduledMessage')
+    const id = tx.nextId('scheduledMessage')
     const reminder = { id, userId: me.id, messageId, note, ...said(realm, message, note), time }
     expectRoom(realm, me, reminder)
-    turn.put('reminder', reminder)
-    publishOwn(turn, me, 'reminders', 'add', { reminders: [form(reminder)] })
+    tx.put('reminder', reminder)
+    publishOwn(tx, me, 'reminders', 'add', { reminders: [form(reminder)] })
     return reminder.id
   })
 }
 
 export function removeReminder(realm: Realm, me: User, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const reminder = realm.state.remindersOf.get(me.id).get(id)
     if (reminder === undefined) throw notFound('Reminder does not exist')
-    remove(turn, me, reminder)
+    remove(tx, me, reminder)
   })
 }
 
 /** Of what the message says now, and of the note alone once it is gone or out of the user's sight. Late is better than never. */
 export function deliverReminder(realm: Realm, reminder: Reminder): void {
   const me = realm.state.user.get(reminder.userId)
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     if (me === undefined || !me.isActive) {
-      turn.remove('reminder', reminder.id)
+      tx.remove('reminder', reminder.id)
       return
     }
-    remove(turn, me, reminder)
-    noticePerson(realm, turn, me, contentOf(realm, readable(realm, me, reminder.messageId), reminder.note))
+    remove(tx, me, reminder)
+    noticePerson(realm, tx, me, contentOf(realm, readable(realm, me, reminder.messageId), reminder.note))
   })
 }
 
@@ -83,9 +83,9 @@ function contentOf(realm: Realm, message: MessageRow | null, note: string): stri
   return message === null ? lead : withQuotation(realm, notificationBot(realm), lead, message)
 }
 
-function remove(turn: Transaction, me: User, { id }: Reminder): void {
-  turn.remove('reminder', id)
-  publishOwn(turn, me, 'reminders', 'remove', { reminder_id: id })
+function remove(tx: Transaction, me: User, { id }: Reminder): void {
+  tx.remove('reminder', id)
+  publishOwn(tx, me, 'reminders', 'remove', { reminder_id: id })
 }
 
 const form = ({ id, userId, messageId, content, html, time }: Reminder) => ({

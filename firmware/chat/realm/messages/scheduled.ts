@@ -24,10 +24,10 @@ export const scheduledMessagesOf = (realm: Realm, me: User) =>
 
 /** Its id. Throws what sending it would throw, and `BAD_REQUEST` for a time that has been. */
 export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: number): number {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     expectFuture(realm, time)
     const message: ScheduledMessage = {
-      id: turn.nextId('scheduledMessage'),
+      id: tx.nextId('scheduledMessage'),
       userId: me.id,
       ...checkedOutgoing(realm, me, outgoing),
       time,
@@ -36,8 +36,8 @@ export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: numbe
       client: outgoing.client,
     }
     expectRoom(realm, me, message)
-    turn.put('scheduledMessage', message)
-    publishOwn(turn, me, 'scheduled_messages', 'add', { scheduled_messages: [form(message)] })
+    tx.put('scheduledMessage', message)
+    publishOwn(tx, me, 'scheduled_messages', 'add', { scheduled_messages: [form(message)] })
     return message.id
   })
 }
@@ -47,15 +47,15 @@ export function changeScheduled(
   realm: Realm,
   me: User,
   id: number,
-  given: Partial<Pick<Outgoing, 'kind' | 'to' | 'topic' | 'content'>> & { time: number | undefined },
+  input: Partial<Pick<Outgoing, 'kind' | 'to' | 'topic' | 'content'>> & { time: number | undefined },
 ): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = find(realm, me, id)
-    const kind = given.kind ?? kindOf(before)
-    if (kind !== kindOf(before) && (given.to === undefined || (kind === 'channel' && given.topic === undefined)))
+    const kind = input.kind ?? kindOf(before)
+    if (kind !== kindOf(before) && (input.to === undefined || (kind === 'channel' && input.topic === undefined)))
       throw badRequest('Recipient required when updating type of scheduled message.')
-    if (given.time !== undefined || before.failed) expectFuture(realm, given.time ?? before.time)
-    const { to, topic, content } = given
+    if (input.time !== undefined || before.failed) expectFuture(realm, input.time ?? before.time)
+    const { to, topic, content } = input
     const after = {
       ...before,
       ...checkedOutgoing(realm, me, {
@@ -64,29 +64,29 @@ export function changeScheduled(
         topic: topic ?? before.topic,
         content: content ?? before.content,
       }),
-      time: given.time ?? before.time,
+      time: input.time ?? before.time,
       failed: false,
     }
     expectRoom(realm, me, after, before)
-    turn.put('scheduledMessage', after)
-    publishOwn(turn, me, 'scheduled_messages', 'update', { scheduled_message: form(after) })
+    tx.put('scheduledMessage', after)
+    publishOwn(tx, me, 'scheduled_messages', 'update', { scheduled_message: form(after) })
   })
 }
 
 export function removeScheduled(realm: Realm, me: User, id: number): void {
-  realm.transaction((turn) => remove(turn, me, find(realm, me, id)))
+  realm.transaction((tx) => remove(tx, me, find(realm, me, id)))
 }
 
 /** Sent, or kept as failed with a word to the sender. The message and what becomes of it are one change. */
 export function deliverScheduled(realm: Realm, message: ScheduledMessage): void {
   const sender = realm.state.user.get(message.userId)
   try {
-    realm.transaction((turn) => {
+    realm.transaction((tx) => {
       if (sender === undefined || !sender.isActive) throw badRequest('The account is deactivated')
       if (nowOf(realm) - message.time > LATE_MAX_S) throw badRequest('It could not be sent at its time')
       const { to, topic, content, client, readBySender } = message
       const kind = kindOf(message)
-      send(realm, turn, sender, {
+      send(realm, tx, sender, {
         kind,
         to,
         topic,
@@ -95,7 +95,7 @@ export function deliverScheduled(realm: Realm, message: ScheduledMessage): void 
         readBySender: readBySender ?? undefined,
         local: undefined,
       })
-      remove(turn, sender, message)
+      remove(tx, sender, message)
     })
   } catch (error) {
     if (!(error instanceof ChatError)) throw error
@@ -105,24 +105,24 @@ export function deliverScheduled(realm: Realm, message: ScheduledMessage): void 
 
 function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
   const sender = realm.state.user.get(message.userId)
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const failed = { ...message, failed: true }
-    turn.put('scheduledMessage', failed)
+    tx.put('scheduledMessage', failed)
     if (sender === undefined || !sender.isActive) return
-    publishOwn(turn, sender, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
+    publishOwn(tx, sender, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
     const when = `<time:${new Date(message.time * 1000).toISOString()}>`
     const text = `The message that you had scheduled for ${when} was not sent: ${reason}. [Scheduled messages](#scheduled)`
-    noticePerson(realm, turn, sender, text)
+    noticePerson(realm, tx, sender, text)
   })
 }
 
 /** Within a change: none is sent before the account has set its time again. */
-export function holdScheduled(realm: Realm, turn: Transaction, me: User): void {
+export function holdScheduled(realm: Realm, tx: Transaction, me: User): void {
   for (const message of [...realm.state.scheduledMessagesOf.get(me.id).values()]) {
     if (message.failed) continue
     const failed = { ...message, failed: true }
-    turn.put('scheduledMessage', failed)
-    publishOwn(turn, me, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
+    tx.put('scheduledMessage', failed)
+    publishOwn(tx, me, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
   }
 }
 
@@ -132,9 +132,9 @@ function find(realm: Realm, me: User, id: number): ScheduledMessage {
   return message
 }
 
-function remove(turn: Transaction, me: User, { id }: ScheduledMessage): void {
-  turn.remove('scheduledMessage', id)
-  publishOwn(turn, me, 'scheduled_messages', 'remove', { scheduled_message_id: id })
+function remove(tx: Transaction, me: User, { id }: ScheduledMessage): void {
+  tx.remove('scheduledMessage', id)
+  publishOwn(tx, me, 'scheduled_messages', 'remove', { scheduled_message_id: id })
 }
 
 /** Also for reminders. Throws `BAD_REQUEST`. `time` in seconds since 1970. */

@@ -51,12 +51,12 @@ interface SentMessage {
 
 export function sendMessage(realm: Realm, sender: User, outgoing: Outgoing): SentMessage {
   const draft = draftOf(realm, sender, outgoing.content)
-  return realm.transaction((turn) => sendDraft(realm, turn, sender, outgoing, draft))
+  return realm.transaction((tx) => sendDraft(realm, tx, sender, outgoing, draft))
 }
 
 /** For whoever changes something else with it. */
-export const send = (realm: Realm, turn: Transaction, sender: User, outgoing: Outgoing): SentMessage =>
-  sendDraft(realm, turn, sender, outgoing, draftOf(realm, sender, outgoing.content))
+export const send = (realm: Realm, tx: Transaction, sender: User, outgoing: Outgoing): SentMessage =>
+  sendDraft(realm, tx, sender, outgoing, draftOf(realm, sender, outgoing.content))
 
 /** A text as it is stored; better made before a turn, which holds the store. */
 export interface RenderedDraft {
@@ -71,29 +71,30 @@ export function draftOf(realm: Realm, author: User, sent: string): RenderedDraft
 
 function sendDraft(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   sender: User,
   outgoing: Outgoing,
   { content, rendered }: RenderedDraft,
 ): SentMessage {
   const { client, local, choices } = outgoing
   if (choices !== undefined && sender.bot === null) throw badRequest('Only bots may send widget_content')
-  const place = placeFor(realm, turn, sender, outgoing)
-  expectMayMention(realm, sender, place, rendered)
-  const isNewTopic = place.kind === 'channel' && findTopic(realm, place.channel, place.topic) === undefined
+  const location = placeFor(realm, tx, sender, outgoing)
+  expectMayMention(realm, sender, location, rendered)
+  const isNewTopic = location.kind === 'channel' && findTopic(realm, location.channel, location.topic) === undefined
   const readBySender = outgoing.readBySender ?? isInteractive(outgoing.client)
   const widget: Widget | undefined =
     choices === undefined ? widgetOf(content) : { widget_type: 'zform', extra_data: choices }
-  const id = deliver(realm, turn, { sender, place, content, rendered, client, readBySender, local, widget })
-  const automaticPolicy = place.kind === 'channel' ? followBySending(realm, turn, sender, place, isNewTopic) : undefined
+  const id = deliver(realm, tx, { sender, location, content, rendered, client, readBySender, local, widget })
+  const automaticPolicy =
+    location.kind === 'channel' ? followBySending(realm, tx, sender, location, isNewTopic) : undefined
   return { id, automaticPolicy }
 }
 
-function placeFor(realm: Realm, turn: Transaction, sender: User, outgoing: Outgoing): MessageLocation {
+function placeFor(realm: Realm, tx: Transaction, sender: User, outgoing: Outgoing): MessageLocation {
   const destination = findDestination(realm, sender, outgoing)
   if (destination.kind === 'channel') return destination
   const ids = destination.people.map(({ id }) => id)
-  return { kind: 'conversation', conversation: ensureConversation(realm, turn, sender, ids) }
+  return { kind: 'conversation', conversation: ensureConversation(realm, tx, sender, ids) }
 }
 
 /** Programs in which somebody sees what he sends: their messages are read by him. Contract section 3.2.1. */
@@ -116,7 +117,7 @@ const isInteractive = (client: string): boolean => INTERACTIVE.has(client.toLowe
 
 interface Delivery {
   sender: User
-  place: MessageLocation
+  location: MessageLocation
   content: string
   rendered: RenderedMessage
   client: string
@@ -130,15 +131,15 @@ interface Delivery {
 /** A message of the service itself, by one of its bots: no rule binds it, and it mentions nobody, whatever names are in it. */
 export function deliverNotice(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   sender: User,
-  place: MessageLocation,
+  location: MessageLocation,
   content: string,
   isReadBy: (user: User) => boolean = () => false,
 ): number {
   const rendered = { ...renderFor(realm, sender, content), ...NO_MENTIONS }
   const client = 'Internal'
-  return deliver(realm, turn, { sender, place, content, rendered, client, readBySender: true, isReadBy })
+  return deliver(realm, tx, { sender, location, content, rendered, client, readBySender: true, isReadBy })
 }
 
 const NO_MENTIONS = {
@@ -148,13 +149,13 @@ const NO_MENTIONS = {
   topicWildcard: false,
 }
 
-function deliver(realm: Realm, turn: Transaction, delivery: Delivery): number {
-  const { sender, place, content, rendered, client, local, widget } = delivery
+function deliver(realm: Realm, tx: Transaction, delivery: Delivery): number {
+  const { sender, location, content, rendered, client, local, widget } = delivery
   const { store } = realm
-  const recipient = place.kind === 'channel' ? place.channel.recipientId : place.conversation.recipientId
-  const topic = place.kind === 'channel' ? ensureTopic(realm, place.channel, place.topic) : 0
+  const recipient = location.kind === 'channel' ? location.channel.recipientId : location.conversation.recipientId
+  const topic = location.kind === 'channel' ? ensureTopic(realm, location.channel, location.topic) : 0
   const ordinal = store.messages.nextOrdinal(recipient)
-  const wakes = place.kind === 'channel' && !isRecentlyActive(realm, place.channel, nowOf(realm))
+  const wakes = location.kind === 'channel' && !isRecentlyActive(realm, location.channel, nowOf(realm))
   const row = {
     sender: sender.id,
     recipient,
@@ -170,17 +171,17 @@ function deliver(realm: Realm, turn: Transaction, delivery: Delivery): number {
   const id = store.messages.add({ ...row, extra: '{}' })
   const message = { ...row, id, arrival: 0, extra: '{}' }
   if (widget !== undefined) {
-    message.extra = JSON.stringify(extraWith(widget, turn, sender, id))
+    message.extra = JSON.stringify(extraWith(widget, tx, sender, id))
     store.messages.update(message)
   }
-  claimUploads(realm, turn, message, rendered.pathIds)
+  claimUploads(realm, tx, message, rendered.pathIds)
 
-  const recipients = recipientsOf(realm, place)
-  for (const botId of mentionedBots(realm, place, rendered, recipients)) {
+  const recipients = recipientsOf(realm, location)
+  for (const botId of mentionedBots(realm, location, rendered, recipients)) {
     recipients.add(botId)
     store.flags.addHistory(botId, id)
   }
-  const bits = mentionBits(realm, place, rendered, recipients)
+  const bits = mentionBits(realm, location, rendered, recipients)
   for (const [userId, bit] of bits) store.flags.setMention(userId, id, bit)
   const readers = new Set(readersFromTheStart(realm, delivery, recipients))
   for (const userId of readers) setRead(realm, userId, message)
@@ -189,23 +190,23 @@ function deliver(realm: Realm, turn: Transaction, delivery: Delivery): number {
     ...(readers.has(userId) || !recipients.has(userId) ? ['read'] : []),
     ...(recipients.has(userId) ? mentionFlags(bits.get(userId) ?? 0) : ['historical']),
   ]
-  const blind = cannotSee(realm, strangersAmong(realm, place, sender, recipients), sender)
+  const blind = cannotSee(realm, strangersAmong(realm, location, sender, recipients), sender)
   const hears = ({ userId, narrow }: QueueOptions): boolean => {
     if (!recipients.has(userId) && realm.state.user.get(userId)?.role === ROLES.guest) return false
     if (narrow.length === 0) return true
     return passesNarrow(narrow, {
-      place,
+      location,
       sender,
       senderAddress: blind.has(userId) ? placeholderAddress(organizationOf(realm.state), sender.id) : sender.email,
       flags: flagsOf(userId),
-      isFollowed: isFollowedBy(realm, userId, place),
+      isFollowed: isFollowedBy(realm, userId, location),
     })
   }
   const publish = (to: ReadonlySet<number>, senderSight: SenderVisibility): void =>
-    turn.publish({
+    tx.publish({
       type: 'message',
       to,
-      alsoPublic: senderSight === 'all' && place.kind === 'channel' && !place.channel.isPrivate,
+      alsoPublic: senderSight === 'all' && location.kind === 'channel' && !location.channel.isPrivate,
       accepts: (queue) => (senderSight === 'all') !== blind.has(queue.userId) && hears(queue),
       make: ({ applyMarkdown, clientGravatar, can }) => ({
         message: messageToJson(realm, message, {
@@ -222,25 +223,30 @@ function deliver(realm: Realm, turn: Transaction, delivery: Delivery): number {
     })
   publish(recipients, 'all')
   if (blind.size > 0) publish(blind, 'nothing')
-  if (place.kind === 'channel') {
-    if (place.channel.firstMessageId === null) setFirstMessage(realm, turn, place.channel, id)
-    if (wakes) publishAwake(realm, turn, place.channel)
-    followByMention(realm, turn, place, rendered, recipients)
+  if (location.kind === 'channel') {
+    if (location.channel.firstMessageId === null) setFirstMessage(realm, tx, location.channel, id)
+    if (wakes) publishAwake(realm, tx, location.channel)
+    followByMention(realm, tx, location, rendered, recipients)
   }
-  callBots(realm, turn, { id, sender, place, mentioned: rendered.users, recipients })
+  callBots(realm, tx, { id, sender, location, mentioned: rendered.users, recipients })
   return id
 }
 
 /** Whoever does not share this place with the sender, who writes in a channel without being subscribed. */
-function strangersAmong({ state }: Realm, place: MessageLocation, sender: User, recipients: Iterable<number>): User[] {
-  if (place.kind === 'conversation' || state.subscribersOf.get(place.channel.id).has(sender.id)) return []
+function strangersAmong(
+  { state }: Realm,
+  location: MessageLocation,
+  sender: User,
+  recipients: Iterable<number>,
+): User[] {
+  if (location.kind === 'conversation' || state.subscribersOf.get(location.channel.id).has(sender.id)) return []
   return [...recipients].map((id) => state.user.get(id)!)
 }
 
 /** Its first submessage, by its author. */
-function extraWith(widget: Widget, turn: Transaction, sender: User, messageId: number): MessageMetadata {
+function extraWith(widget: Widget, tx: Transaction, sender: User, messageId: number): MessageMetadata {
   const content = JSON.stringify(widget)
-  const id = turn.nextId('submessage')
+  const id = tx.nextId('submessage')
   return { submessages: [{ id, message_id: messageId, sender_id: sender.id, msg_type: 'widget', content }] }
 }
 
@@ -256,15 +262,15 @@ export function bitsOf(content: string, { hasLink, hasImage, pathIds }: Rendered
 /** A bot hears of its mention in each channel that it could read, whether it is subscribed or not. */
 const mentionedBots = (
   realm: Realm,
-  place: MessageLocation,
+  location: MessageLocation,
   { users }: RenderedMessage,
   recipients: ReadonlySet<number>,
 ): number[] =>
-  place.kind === 'conversation'
+  location.kind === 'conversation'
     ? []
     : [...users].filter((id) => {
         const user = realm.state.user.get(id)
-        return user?.bot != null && user.isActive && !recipients.has(id) && canRead(realm, user, place.channel)
+        return user?.bot != null && user.isActive && !recipients.has(id) && canRead(realm, user, location.channel)
       })
 
 function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: ReadonlySet<number>) {
@@ -276,26 +282,26 @@ function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: 
 }
 
 /** Null: it has no messages any more. */
-export function setFirstMessage(realm: Realm, turn: Transaction, { id }: Channel, firstMessageId: number | null): void {
+export function setFirstMessage(realm: Realm, tx: Transaction, { id }: Channel, firstMessageId: number | null): void {
   const channel = realm.state.channel.get(id)!
-  turn.put('channel', { ...channel, firstMessageId })
+  tx.put('channel', { ...channel, firstMessageId })
   const body = { op: 'update', stream_id: id, name: channel.name, property: 'first_message_id', value: firstMessageId }
-  turn.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
+  tx.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
 }
 
 /** 1 participate, 2 send, 3 start a topic, 4 never; each includes those after it. Contract section 2.7. */
 const WHEN = { send: 2, start: 3 } as const
 
 /** It was not recently active before this message. Contract section 2.3. */
-function publishAwake(realm: Realm, turn: Transaction, channel: Channel): void {
+function publishAwake(realm: Realm, tx: Transaction, channel: Channel): void {
   const body = { op: 'update', stream_id: channel.id, name: channel.name, property: 'is_recently_active', value: true }
-  turn.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
+  tx.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
 }
 
 /** A policy that is higher already stays. */
 function followBySending(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   sender: User,
   { channel, topic }: MessageLocation & { kind: 'channel' },
   isNewTopic: boolean,
@@ -307,13 +313,13 @@ function followBySending(
   const unmutes = isMuted && userSetting(sender, 'automatically_unmute_topics_in_muted_streams_policy') <= occasion
   if (!follows && !unmutes) return undefined
   const policy = follows ? 3 : 2
-  return raisePolicy(realm, turn, sender.id, channel, topic, policy) ? policy : undefined
+  return raisePolicy(realm, tx, sender.id, channel, topic, policy) ? policy : undefined
 }
 
 /** Whoever is named follows the topic, where he wants it so. */
 function followByMention(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   { channel, topic }: MessageLocation & { kind: 'channel' },
   { users }: RenderedMessage,
   recipients: ReadonlySet<number>,
@@ -321,14 +327,13 @@ function followByMention(
   for (const id of users) {
     const user = realm.state.user.get(id)
     if (user === undefined || user.bot !== null || !recipients.has(id)) continue
-    if (userSetting(user, 'automatically_follow_topics_where_mentioned'))
-      raisePolicy(realm, turn, id, channel, topic, 3)
+    if (userSetting(user, 'automatically_follow_topics_where_mentioned')) raisePolicy(realm, tx, id, channel, topic, 3)
   }
 }
 
 function raisePolicy(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   userId: number,
   channel: Channel,
   topic: string,
@@ -337,6 +342,6 @@ function raisePolicy(
   const before = policyOf(realm, userId, channel, topic)
   if (before === policy || before === 3) return false
   if (before === 0 && !realm.usage.hasRoom('userTopic', userId)) return false // nobody asked for it
-  setUserTopic(realm, turn, userId, channel, topic, policy)
+  setUserTopic(realm, tx, userId, channel, topic, policy)
   return true
 }

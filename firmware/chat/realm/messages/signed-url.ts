@@ -35,8 +35,8 @@ export function createUrlSigner(key: Uint8Array): UrlSigner {
         /^((\d{1,12})-(\d{1,12}))\/([\w-]{43})\/(.+)$/.exec(rest) ?? []
       const pathId = asPathId(path)
       if (pathId === null) return null
-      const given = new Uint8Array(Buffer.from(mac, 'base64url'))
-      if (given.length !== MAC_BYTES || !equalBytes(given, macOf(terms, pathId))) return null
+      const input = new Uint8Array(Buffer.from(mac, 'base64url'))
+      if (input.length !== MAC_BYTES || !equalBytes(input, macOf(terms, pathId))) return null
       return Number(expiry) * 1000 >= nowMs ? { pathId, userId: Number(userId) } : null
     },
   }

@@ -13,14 +13,14 @@ interface ListedTopic {
 /** Newest first. */
 export function topicsOf(realm: Realm, user: User, channel: Channel): ListedTopic[] {
   const { recipientId } = channel
-  const sight = visibilityOf(realm, user)
-  switch (sight.extent(recipientId)) {
+  const visibility = visibilityOf(realm, user)
+  switch (visibility.extent(recipientId)) {
     case 'none':
       return []
     case 'all':
       return realm.store.topics.list(recipientId).map(({ name, maxId }) => ({ name, maxId }))
     case 'received':
-      return receivedTopics(realm, user, channel, (message) => sight.canRead(message))
+      return receivedTopics(realm, user, channel, (message) => visibility.canRead(message))
   }
 }
 

@@ -44,14 +44,14 @@ export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: n
 export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number): void {
   const row = accessMessageToChange(realm, me, messageId)
   if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
-  const place = locationOf(realm, row)
-  expectSends(me, place.kind === 'channel' ? 'stream' : 'direct')
+  const location = locationOf(realm, row)
+  expectSends(me, location.kind === 'channel' ? 'stream' : 'direct')
   const recipient = (topic: string) =>
-    place.kind === 'channel'
-      ? { type: 'channel', channel_id: place.channel.id, topic }
-      : { type: 'direct', user_ids: place.conversation.userIds }
+    location.kind === 'channel'
+      ? { type: 'channel', channel_id: location.channel.id, topic }
+      : { type: 'direct', user_ids: location.conversation.userIds }
   const body = { op, sender_id: me.id, message_id: row.id }
-  tellPlace(realm, me, place, 'typing_edit_message', (topic) => ({ ...body, recipient: recipient(topic) }))
+  tellPlace(realm, me, location, 'typing_edit_message', (topic) => ({ ...body, recipient: recipient(topic) }))
 }
 
 function expectSends(me: User, kind: 'direct' | 'stream'): void {
@@ -63,15 +63,15 @@ function expectSends(me: User, kind: 'direct' | 'stream'): void {
 function tellPlace(
   realm: Realm,
   me: User,
-  place: MessageLocation,
+  location: MessageLocation,
   type: TypingEvent,
   bodyWith: (topic: string) => EventBody,
 ): void {
-  const ids = recipientsOf(realm, place)
-  if (place.kind === 'channel' && ids.size > SUBSCRIBERS_MAX) return
+  const ids = recipientsOf(realm, location)
+  if (location.kind === 'channel' && ids.size > SUBSCRIBERS_MAX) return
   publish(realm, me, ids, type, ({ can }) => {
-    if (place.kind === 'conversation') return bodyWith('')
-    return can.stream_typing_notifications ? bodyWith(topicName(place.topic, can.empty_topic_name)) : null
+    if (location.kind === 'conversation') return bodyWith('')
+    return can.stream_typing_notifications ? bodyWith(topicName(location.topic, can.empty_topic_name)) : null
   })
 }
 

@@ -21,10 +21,10 @@ interface Unread {
 }
 
 export function unreadOf(realm: Realm, user: User): Unread {
-  const sight = visibilityOf(realm, user)
+  const visibility = visibilityOf(realm, user)
   const rows: PlacedRow[] = []
   for (const row of newestUnread(realm, user)) {
-    if (!sight.canRead(row)) continue
+    if (!visibility.canRead(row)) continue
     if (rows.length === UNREAD_MAX) return { rows: rows.reverse(), isCut: true }
     rows.push(row)
   }

@@ -42,7 +42,7 @@ export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile):
 }
 
 async function receive(realm: Realm, me: User, { name, content, check }: ArrivingFile): Promise<UploadRow> {
-  const id = realm.transaction((turn) => turn.nextId('upload'))
+  const id = realm.transaction((tx) => tx.nextId('upload'))
   try {
     const writer = createChunkWriter(realm.store.files, id, (bytes) => {
       check()
@@ -82,7 +82,7 @@ function finish(
   { id, name, bytes, head }: { id: number; name: string; bytes: number; head: Uint8Array },
 ): UploadRow {
   const picture = imageHeader(head)
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     expectUploadQuota(realm, bytes)
     const upload: UploadRow = {
       id,
@@ -95,25 +95,25 @@ function finish(
       height: picture?.height ?? null,
     }
     realm.store.uploads.add(upload)
-    publishAttachment(realm, turn, me.id, 'add', attachmentView(realm, upload))
+    publishAttachment(realm, tx, me.id, 'add', attachmentView(realm, upload))
     return upload
   })
 }
 
 /** Its owner's. Throws `BAD_REQUEST`. Row E133. */
 export async function deleteUpload(realm: Realm, me: User, id: number): Promise<void> {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const upload = realm.store.uploads.get(id)
     if (upload === undefined || upload.owner !== me.id) throw badRequest('Invalid attachment')
-    dropUpload(realm, turn, upload)
+    dropUpload(realm, tx, upload)
   })
   await removeFile(realm, id)
 }
 
 /** Within a change; its bytes go afterwards, by `removeFile`. */
-export function dropUpload(realm: Realm, turn: Transaction, { id, owner }: UploadRow): void {
+export function dropUpload(realm: Realm, tx: Transaction, { id, owner }: UploadRow): void {
   realm.store.uploads.remove(id)
-  publishAttachment(realm, turn, owner, 'remove', { id })
+  publishAttachment(realm, tx, owner, 'remove', { id })
 }
 
 /** In slices: a large file is as long on the disk's way out as it was in. */

@@ -4,11 +4,11 @@ import type { User } from './records.ts'
 import type { Transaction } from './turn.ts'
 
 export function publishOwn(
-  turn: Transaction,
+  tx: Transaction,
   { id }: User,
   type: string,
   op: 'add' | 'update' | 'remove',
   members: Readonly<Record<string, unknown>>,
 ): void {
-  turn.publish({ type, to: [id], make: () => ({ op, ...members }) })
+  tx.publish({ type, to: [id], make: () => ({ op, ...members }) })
 }

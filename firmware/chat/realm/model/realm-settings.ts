@@ -29,11 +29,11 @@ export interface RealmSetting<Schema extends z.ZodType = z.ZodType> extends Sett
   event: 'update' | 'update_dict'
 }
 
-const row = <Row extends Setting>(setting: Row, given: Partial<Pick<RealmSetting, 'who' | 'event'>> = {}) => ({
+const row = <Row extends Setting>(setting: Row, input: Partial<Pick<RealmSetting, 'who' | 'event'>> = {}) => ({
   ...setting,
   who: 'administrators' as RealmSetting['who'],
   event: 'update' as RealmSetting['event'],
-  ...given,
+  ...input,
 })
 
 const OWNERS = { who: 'owners' } as const

@@ -31,7 +31,7 @@ export const word = <const W extends string>(values: readonly W[], value: NoInfe
 
 /** Trimmed; its length is counted in code points, as clients count it. */
 const trimmed = (schema: z.ZodString, charactersMax: number, value: string) => ({
-  schema: schema.trim().refine((given) => [...given].length <= charactersMax),
+  schema: schema.trim().refine((input) => [...input].length <= charactersMax),
   default: value,
   raw: true,
 })

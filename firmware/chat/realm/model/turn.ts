@@ -54,7 +54,7 @@ interface TransactionOptions {
   events: EventHub
 }
 
-export type RealmTransaction = <T>(act: (turn: Transaction) => T) => T
+export type RealmTransaction = <T>(act: (tx: Transaction) => T) => T
 
 export function createRealmTransaction({ store, collections, usage, events }: TransactionOptions): RealmTransaction {
   let isChanging = false
@@ -71,7 +71,7 @@ export function createRealmTransaction({ store, collections, usage, events }: Tr
       undo.push(() => collections[kind].set(key, before))
       return before
     }
-    const turn: Transaction = {
+    const tx: Transaction = {
       put(kind, record) {
         const key = (KINDS[kind] as (record: unknown) => Key)(record)
         store.things.put(kind, String(key), JSON.stringify(record))
@@ -91,7 +91,7 @@ export function createRealmTransaction({ store, collections, usage, events }: Tr
       onCommit: (action) => void later.push(action),
     }
     try {
-      const result = store.transaction(() => act(turn))
+      const result = store.transaction(() => act(tx))
       batch.deliver()
       for (const action of later) action()
       return result

@@ -14,8 +14,8 @@ const RESERVED = /[*`\\>"@]/
 const ENDS_LIKE_A_MENTION = /\|\d+$/
 
 /** A full name as it is kept, trimmed and in one form of Unicode; null when nobody may be called so. */
-export function fullName(given: string): string | null {
-  const name = given.normalize('NFC').trim()
+export function fullName(input: string): string | null {
+  const name = input.normalize('NFC').trim()
   const [least, most] = NAME_CHARACTERS
   const length = [...name].length
   if (length < least || length > most) return null
@@ -28,8 +28,8 @@ const HOST =
   /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?)(\.[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?)*$/u
 
 /** An address as it is kept; null when it is none. No mail is sent to it. */
-export function address(given: string): string | null {
-  const text = given.normalize('NFC').trim()
+export function address(input: string): string | null {
+  const text = input.normalize('NFC').trim()
   const at = text.lastIndexOf('@')
   const local = text.slice(0, at)
   if (at < 1 || text.length > ADDRESS_CHARACTERS_MAX || local.length > LOCAL_PART_CHARACTERS_MAX) return null

@@ -11,13 +11,13 @@ import { statusObject } from './statuses.ts'
 import { placeholderObject, userObject } from './user-view.ts'
 
 /** To be called before subscriptions or conversations change; what it returns, after it: it tells those guests. */
-export function trackAccessibleUsers(realm: Realm): (turn: Transaction) => void {
+export function trackAccessibleUsers(realm: Realm): (tx: Transaction) => void {
   const before = new Map(limitedGuests(realm).map((guest) => [guest, accessibleUserIds(realm, guest)]))
-  return (turn) => {
+  return (tx) => {
     for (const [guest, old] of before) {
       const now = accessibleUserIds(realm, guest)
-      for (const id of now.difference(old)) publishMet(realm, turn, guest, realm.state.user.get(id)!)
-      for (const id of old.difference(now)) publishLost(realm, turn, guest, realm.state.user.get(id)!)
+      for (const id of now.difference(old)) publishMet(realm, tx, guest, realm.state.user.get(id)!)
+      for (const id of old.difference(now)) publishLost(realm, tx, guest, realm.state.user.get(id)!)
     }
   }
 }
@@ -29,10 +29,10 @@ const limitedGuests = (realm: Realm): User[] =>
   )
 
 /** Everybody sees bots anyway. */
-function publishMet(realm: Realm, turn: Transaction, guest: User, user: User): void {
+function publishMet(realm: Realm, tx: Transaction, guest: User, user: User): void {
   if (user.bot !== null) return
   const sees = seesAddress(guest, user)
-  turn.publish({
+  tx.publish({
     type: 'realm_user',
     to: [guest.id],
     make: ({ clientGravatar }) => ({
@@ -42,19 +42,19 @@ function publishMet(realm: Realm, turn: Transaction, guest: User, user: User): v
   })
   const status = statusObject(realm, user)
   if (Object.keys(status).length > 0)
-    turn.publish({ type: 'user_status', to: [guest.id], make: () => ({ user_id: user.id, ...status }) })
+    tx.publish({ type: 'user_status', to: [guest.id], make: () => ({ user_id: user.id, ...status }) })
   if (user.isActive) return
   const body = { op: 'update', person: { user_id: user.id, is_active: false } }
-  turn.publish({ type: 'realm_user', to: [guest.id], make: () => body })
+  tx.publish({ type: 'realm_user', to: [guest.id], make: () => body })
 }
 
 /** Clients that need one for each id get a placeholder. */
-function publishLost(realm: Realm, turn: Transaction, guest: User, user: User): void {
+function publishLost(realm: Realm, tx: Transaction, guest: User, user: User): void {
   if (user.bot !== null) return
   const person = placeholderObject(realm, user)
   const gone = { op: 'remove', person: { user_id: user.id, full_name: person.full_name } }
-  turn.publish({ type: 'realm_user', to: [guest.id], make: () => gone })
-  turn.publish({
+  tx.publish({ type: 'realm_user', to: [guest.id], make: () => gone })
+  tx.publish({
     type: 'realm_user',
     to: [guest.id],
     make: ({ can }) => (can.user_list_incomplete ? null : { op: 'add', person }),

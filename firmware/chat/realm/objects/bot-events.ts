@@ -5,21 +5,21 @@ import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/turn.ts'
 import { type BotUser, botObject, managersOf } from './bot-view.ts'
 
-export function publishBot(realm: Realm, turn: Transaction, bot: BotUser, to: Iterable<number>): void {
+export function publishBot(realm: Realm, tx: Transaction, bot: BotUser, to: Iterable<number>): void {
   for (const id of to)
-    turn.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot, id) }) })
+    tx.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot, id) }) })
 }
 
 export function publishBotUpdate(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   bot: User,
   changed: Readonly<Record<string, unknown>>,
   to: Iterable<number> = managersOf(realm, bot),
 ): void {
-  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }) })
+  tx.publish({ type: 'realm_bot', to, make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }) })
 }
 
-export function publishBotGone(turn: Transaction, bot: User, to: Iterable<number>): void {
-  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'delete', bot: { user_id: bot.id } }) })
+export function publishBotGone(tx: Transaction, bot: User, to: Iterable<number>): void {
+  tx.publish({ type: 'realm_bot', to, make: () => ({ op: 'delete', bot: { user_id: bot.id } }) })
 }

@@ -8,23 +8,23 @@ import { type BotUser, isBot, mayManage } from './bot-view.ts'
 import { makeKey, revokeKeys } from './keys.ts'
 
 /** Within a change: earlier keys are refused from now on. `givenTo` is an administrator who is told a key of another account's bot. */
-export function replaceKey(realm: Realm, turn: Transaction, bot: BotUser, givenTo?: number): string {
-  revokeKeys(realm, turn, bot)
-  return makeKey(realm, turn, bot, 'bot', givenTo)
+export function replaceKey(realm: Realm, tx: Transaction, bot: BotUser, givenTo?: number): string {
+  revokeKeys(realm, tx, bot)
+  return makeKey(realm, tx, bot, 'bot', givenTo)
 }
 
 /** The same; the owner is told the new key. */
-export function renewKey(realm: Realm, turn: Transaction, bot: BotUser, givenTo?: number): string {
-  const key = replaceKey(realm, turn, bot, givenTo)
-  if (bot.bot.ownerId !== null) publishBotUpdate(realm, turn, bot, { api_key: key }, [bot.bot.ownerId])
+export function renewKey(realm: Realm, tx: Transaction, bot: BotUser, givenTo?: number): string {
+  const key = replaceKey(realm, tx, bot, givenTo)
+  if (bot.bot.ownerId !== null) publishBotUpdate(realm, tx, bot, { api_key: key }, [bot.bot.ownerId])
   return key
 }
 
 /** Within a change, after `user` was put with a lower role or deactivated: keys of bots end that `user` may manage no longer. */
-export function renewLostKeys(realm: Realm, turn: Transaction, user: User): void {
+export function renewLostKeys(realm: Realm, tx: Transaction, user: User): void {
   if (isBot(user)) return
   for (const { givenTo, userId } of [...realm.state.apiKey.all()]) {
     const bot = givenTo === user.id ? realm.state.user.get(userId) : undefined
-    if (bot !== undefined && isBot(bot) && !(user.isActive && mayManage(user, bot))) renewKey(realm, turn, bot)
+    if (bot !== undefined && isBot(bot) && !(user.isActive && mayManage(user, bot))) renewKey(realm, tx, bot)
   }
 }

@@ -26,18 +26,18 @@ export interface GivenService {
   level: number | null
 }
 
-export function newService(realm: Realm, type: BotType, given: GivenService): BotService | undefined {
+export function newService(realm: Realm, type: BotType, input: GivenService): BotService | undefined {
   if (type === BOT_TYPES.outgoingWebhook) {
     const sealedToken = sealText(realm, randomKey(realm.random))
-    const url = webhookUrl(given.url, 'payload_url')
-    const { form, level } = given
+    const url = webhookUrl(input.url, 'payload_url')
+    const { form, level } = input
     return { kind: 'outgoing', url, form, sealedToken, ...(level !== null && { level }) }
   }
   if (type !== BOT_TYPES.embedded) return undefined
-  const { name = '' } = given
+  const { name = '' } = input
   const program = embeddedBot(name)
   if (program === undefined) throw badRequest('Invalid embedded bot name.')
-  return { kind: 'embedded', name, config: checkedConfig(name, program.config, given.config) }
+  return { kind: 'embedded', name, config: checkedConfig(name, program.config, input.config) }
 }
 
 export interface ServiceChange {
@@ -62,20 +62,20 @@ export function changedService(before: Bot, { url, form, config }: ServiceChange
 }
 
 /** Whether it may be asked is decided each time it is. */
-function webhookUrl(given: string, parameter: string): string {
-  const text = given.trim()
+function webhookUrl(input: string, parameter: string): string {
+  const text = input.trim()
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw invalidParameter(parameter, `${parameter} is not a URL of http or https, without a user in it`)
   return text
 }
 
-function checkedConfig(name: string, before: BotConfig, given: BotConfig): BotConfig {
-  for (const [key, value] of Object.entries(given)) {
+function checkedConfig(name: string, before: BotConfig, input: BotConfig): BotConfig {
+  for (const [key, value] of Object.entries(input)) {
     if (!Object.hasOwn(embeddedBot(name)?.config ?? {}, key)) throw badRequest(`Bots of ${name} have no '${key}'`)
     if (value.length > CONFIG_CHARACTERS_MAX) throw badRequest(`'${key}' is too long`)
   }
-  return { ...before, ...given }
+  return { ...before, ...input }
 }
 
 /** As those who manage the bot see it: contract section 2.5. */

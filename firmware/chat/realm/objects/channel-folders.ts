@@ -49,13 +49,13 @@ function findFolder(realm: Realm, id: number): ChannelFolder {
 }
 
 /** Returns its id. */
-export function createFolder(realm: Realm, me: User, given: { name: string; description: string }): number {
-  return realm.transaction((turn) => {
-    const name = checkedName(realm, given.name, null)
-    const description = checkedDescription(given.description)
+export function createFolder(realm: Realm, me: User, input: { name: string; description: string }): number {
+  return realm.transaction((tx) => {
+    const name = checkedName(realm, input.name, null)
+    const description = checkedDescription(input.description)
     const orders = [...realm.state.channelFolder.all()].map(({ order }) => order)
     const folder: ChannelFolder = {
-      id: turn.nextId('channelFolder'),
+      id: tx.nextId('channelFolder'),
       name,
       description,
       renderedDescription: renderDescription(realm, description),
@@ -64,8 +64,8 @@ export function createFolder(realm: Realm, me: User, given: { name: string; desc
       order: Math.max(-1, ...orders) + 1,
       isArchived: false,
     }
-    turn.put('channelFolder', folder)
-    publish(turn, viewersOf(realm, folder), { op: 'add', channel_folder: folderView(folder) })
+    tx.put('channelFolder', folder)
+    publish(tx, viewersOf(realm, folder), { op: 'add', channel_folder: folderView(folder) })
     return folder.id
   })
 }
@@ -77,7 +77,7 @@ interface FolderChanges {
 }
 
 export function changeFolder(realm: Realm, id: number, changes: FolderChanges): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = findFolder(realm, id)
     const { name = before.name, isArchived = before.isArchived } = changes
     const description = changes.description === undefined ? before.description : checkedDescription(changes.description)
@@ -96,8 +96,8 @@ export function changeFolder(realm: Realm, id: number, changes: FolderChanges): 
       ...(isArchived !== before.isArchived && { is_archived: isArchived }),
     }
     if (Object.keys(data).length === 0) return
-    turn.put('channelFolder', after)
-    publish(turn, viewersOf(realm, after), { op: 'update', channel_folder_id: id, data })
+    tx.put('channelFolder', after)
+    publish(tx, viewersOf(realm, after), { op: 'update', channel_folder_id: id, data })
   })
 }
 
@@ -106,7 +106,7 @@ const isInUse = (realm: Realm, id: number): boolean =>
 
 /** `order` are all of them, archived ones too. */
 export function orderFolders(realm: Realm, order: readonly number[]): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const ids = new Set(order)
     const { channelFolder } = realm.state
     if (ids.size !== order.length || ids.size !== channelFolder.size || order.some((id) => !channelFolder.has(id)))
@@ -115,33 +115,33 @@ export function orderFolders(realm: Realm, order: readonly number[]): void {
     if (moved.length === 0) return
     for (const [index, id] of order.entries()) {
       const folder = channelFolder.get(id)!
-      if (folder.order !== index) turn.put('channelFolder', { ...folder, order: index })
+      if (folder.order !== index) tx.put('channelFolder', { ...folder, order: index })
     }
-    turn.publish({ type: 'channel_folder', to: 'everyone', make: () => ({ op: 'reorder', order }) })
+    tx.publish({ type: 'channel_folder', to: 'everyone', make: () => ({ op: 'reorder', order }) })
   })
 }
 
 /** Within a change: guests hear of a folder with the channel of it that comes into their sight, and before it. */
 export function publishFolderOf(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   { folderId }: Channel,
   userIds: readonly number[],
 ): void {
   const folder = folderId === null ? undefined : realm.state.channelFolder.get(folderId)
   if (folder === undefined) return
   const guests = userIds.filter((id) => realm.state.user.get(id)?.role === ROLES.guest)
-  if (guests.length > 0) publish(turn, guests, { op: 'add', channel_folder: folderView(folder) })
+  if (guests.length > 0) publish(tx, guests, { op: 'add', channel_folder: folderView(folder) })
 }
 
 /** Within a change: whoever is a guest no longer sees all of them. */
-export function publishFoldersTo(realm: Realm, turn: Transaction, user: User): void {
+export function publishFoldersTo(realm: Realm, tx: Transaction, user: User): void {
   for (const folder of realm.state.channelFolder.all())
-    publish(turn, [user.id], { op: 'add', channel_folder: folderView(folder) })
+    publish(tx, [user.id], { op: 'add', channel_folder: folderView(folder) })
 }
 
-function publish(turn: Transaction, to: Iterable<number>, body: Readonly<Record<string, unknown>>): void {
-  turn.publish({ type: 'channel_folder', to, make: () => body })
+function publish(tx: Transaction, to: Iterable<number>, body: Readonly<Record<string, unknown>>): void {
+  tx.publish({ type: 'channel_folder', to, make: () => body })
 }
 
 function* viewersOf(realm: Realm, folder: ChannelFolder): Generator<number> {
@@ -149,16 +149,16 @@ function* viewersOf(realm: Realm, folder: ChannelFolder): Generator<number> {
 }
 
 /** Others may take the name of an archived folder. */
-function checkedName(realm: Realm, given: string, ownId: number | null): string {
-  const name = checkedForm(given)
+function checkedName(realm: Realm, input: string, ownId: number | null): string {
+  const name = checkedForm(input)
   for (const folder of realm.state.channelFolder.all())
     if (folder.id !== ownId && !folder.isArchived && fold(folder.name) === fold(name))
       throw badRequest(`Channel folder '${name}' already exists`)
   return name
 }
 
-function checkedForm(given: string): string {
-  const name = given.trim()
+function checkedForm(input: string): string {
+  const name = input.trim()
   if (name === '') throw badRequest("Channel folder name can't be empty.")
   if ([...name].length > FOLDER_NAME_CHARACTERS_MAX)
     throw badRequest(`Channel folder name too long (limit: ${FOLDER_NAME_CHARACTERS_MAX} characters).`)

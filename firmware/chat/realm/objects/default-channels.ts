@@ -16,23 +16,23 @@ export const defaultChannelIds = (realm: Realm): number[] =>
 
 /** What is so already is a success without an event. */
 export function setDefault(realm: Realm, me: User, channelId: number, isDefault: boolean): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const channel = findChannel(realm, me, channelId)
     if (channel.isDefault === isDefault) return
     if (isDefault && channel.isPrivate) throw badRequest('Private channels cannot be made default.')
     if (isDefault && channel.isArchived) throw badRequest('Archived channels cannot be made default.')
-    turn.put('channel', { ...channel, isDefault })
-    publishDefaultChannels(realm, turn)
+    tx.put('channel', { ...channel, isDefault })
+    publishDefaultChannels(realm, tx)
   })
 }
 
 /** Guests have no such list. */
 export function publishDefaultChannels(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   users: Iterable<User> = realm.state.user.all(),
 ): void {
   const to = [...users].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
   const default_streams = defaultChannelIds(realm)
-  turn.publish({ type: 'default_streams', to: to.map(({ id }) => id), make: () => ({ default_streams }) })
+  tx.publish({ type: 'default_streams', to: to.map(({ id }) => id), make: () => ({ default_streams }) })
 }

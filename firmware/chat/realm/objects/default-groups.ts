@@ -23,12 +23,12 @@ interface NewDefaultGroup {
   channelNames: readonly string[]
 }
 
-export function createDefaultGroup(realm: Realm, me: User, given: NewDefaultGroup): void {
-  realm.transaction((turn) => {
-    const name = checkedName(realm, given.name)
-    const channelIds = findChannels(realm, me, given.channelNames).map((channel) => expectEligible(channel, name).id)
-    const description = checkedDescription(given.description)
-    put(realm, turn, { id: turn.nextId('defaultChannelGroup'), name, description, channelIds })
+export function createDefaultGroup(realm: Realm, me: User, input: NewDefaultGroup): void {
+  realm.transaction((tx) => {
+    const name = checkedName(realm, input.name)
+    const channelIds = findChannels(realm, me, input.channelNames).map((channel) => expectEligible(channel, name).id)
+    const description = checkedDescription(input.description)
+    put(realm, tx, { id: tx.nextId('defaultChannelGroup'), name, description, channelIds })
   })
 }
 
@@ -39,10 +39,10 @@ export function changeDefaultGroup(
 ): void {
   if (name === undefined && description === undefined)
     throw badRequest('You must pass "new_description" or "new_group_name".')
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const group = findGroup(realm, id)
     if (name?.trim() === group.name) throw badRequest(`This default channel group is already named '${group.name}'`)
-    put(realm, turn, {
+    put(realm, tx, {
       ...group,
       ...(name !== undefined && { name: checkedName(realm, name, id) }),
       ...(description !== undefined && { description: checkedDescription(description) }),
@@ -57,7 +57,7 @@ export function changeChannelsOfGroup(
   op: 'add' | 'remove',
   channelNames: readonly string[],
 ): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const group = findGroup(realm, id)
     const ids = new Set(group.channelIds)
     for (const channel of findChannels(realm, me, channelNames)) {
@@ -69,40 +69,40 @@ export function changeChannelsOfGroup(
       if (op === 'add') ids.add(channel.id)
       else ids.delete(channel.id)
     }
-    put(realm, turn, { ...group, channelIds: [...ids] })
+    put(realm, tx, { ...group, channelIds: [...ids] })
   })
 }
 
 export function removeDefaultGroup(realm: Realm, id: number): void {
-  realm.transaction((turn) => {
-    turn.remove('defaultChannelGroup', findGroup(realm, id).id)
-    publish(realm, turn)
+  realm.transaction((tx) => {
+    tx.remove('defaultChannelGroup', findGroup(realm, id).id)
+    publish(realm, tx)
   })
 }
 
 /** Within a change: a channel that nobody can join any more is in none. */
-export function leaveDefaultGroups(realm: Realm, turn: Transaction, channelId: number): void {
+export function leaveDefaultGroups(realm: Realm, tx: Transaction, channelId: number): void {
   const groups = [...realm.state.defaultChannelGroup.all()].filter(({ channelIds }) => channelIds.includes(channelId))
   for (const group of groups)
-    turn.put('defaultChannelGroup', { ...group, channelIds: group.channelIds.filter((id) => id !== channelId) })
-  if (groups.length > 0) publish(realm, turn)
+    tx.put('defaultChannelGroup', { ...group, channelIds: group.channelIds.filter((id) => id !== channelId) })
+  if (groups.length > 0) publish(realm, tx)
 }
 
-function put(realm: Realm, turn: Transaction, group: DefaultChannelGroup): void {
-  turn.put('defaultChannelGroup', { ...group, channelIds: [...group.channelIds].sort((a, b) => a - b) })
-  publish(realm, turn)
+function put(realm: Realm, tx: Transaction, group: DefaultChannelGroup): void {
+  tx.put('defaultChannelGroup', { ...group, channelIds: [...group.channelIds].sort((a, b) => a - b) })
+  publish(realm, tx)
 }
 
 /** Guests have no such list. */
-function publish(realm: Realm, turn: Transaction): void {
+function publish(realm: Realm, tx: Transaction): void {
   const members = [...realm.state.user.all()].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
-  publishDefaultGroups(realm, turn, members)
+  publishDefaultGroups(realm, tx, members)
 }
 
-export function publishDefaultGroups(realm: Realm, turn: Transaction, users: readonly User[]): void {
+export function publishDefaultGroups(realm: Realm, tx: Transaction, users: readonly User[]): void {
   const default_stream_groups = defaultGroupViews(realm)
   const to = users.map(({ id }) => id)
-  turn.publish({ type: 'default_stream_groups', to, make: () => ({ default_stream_groups }) })
+  tx.publish({ type: 'default_stream_groups', to, make: () => ({ default_stream_groups }) })
 }
 
 function findGroup(realm: Realm, id: number): DefaultChannelGroup {
@@ -123,8 +123,8 @@ function expectEligible(channel: Channel, groupName: string): Channel {
   return channel
 }
 
-function checkedName(realm: Realm, given: string, ownId: number | null = null): string {
-  const name = given.trim()
+function checkedName(realm: Realm, input: string, ownId: number | null = null): string {
+  const name = input.trim()
   if (name === '') throw badRequest('Invalid default channel group name')
   if ([...name].length > NAME_CHARACTERS_MAX)
     throw badRequest(`Default channel group name too long (limit: ${NAME_CHARACTERS_MAX} characters)`)

@@ -5,8 +5,8 @@ import { badRequest } from '../../base/error.ts'
 export const DESCRIPTION_CHARACTERS_MAX = 1024
 
 /** Throws `BAD_REQUEST` when it is too long. */
-export function checkedDescription(given: string): string {
-  const description = given.trim()
+export function checkedDescription(input: string): string {
+  const description = input.trim()
   if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
     throw badRequest(`description is too long (limit: ${DESCRIPTION_CHARACTERS_MAX} characters)`)
   return description

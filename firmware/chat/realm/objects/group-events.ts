@@ -10,8 +10,8 @@ import { reaches } from './nested-groups.ts'
 import { trackVisibility } from './sight-events.ts'
 
 /** Those of a deactivated group only to clients that know of such. */
-export function publishGroup(realm: Realm, turn: Transaction, group: Group, body: EventBody): void {
-  turn.publish({
+export function publishGroup(realm: Realm, tx: Transaction, group: Group, body: EventBody): void {
+  tx.publish({
     type: 'user_group',
     to: membersOf(realm),
     make: ({ can }) => (group.isDeactivated && !can.include_deactivated_groups ? null : body),
@@ -19,9 +19,9 @@ export function publishGroup(realm: Realm, turn: Transaction, group: Group, body
 }
 
 /** After it was deactivated, or is in use again: to other clients it goes, and comes. */
-export function publishActivation(realm: Realm, turn: Transaction, group: Group): void {
+export function publishActivation(realm: Realm, tx: Transaction, group: Group): void {
   const { id, isDeactivated } = group
-  turn.publish({
+  tx.publish({
     type: 'user_group',
     to: membersOf(realm),
     make({ can }) {
@@ -34,12 +34,8 @@ export function publishActivation(realm: Realm, turn: Transaction, group: Group)
 /** Settings by which a group sees a private channel. Contract section 7.1. */
 const SHOWING = ['can_administer_channel_group', 'can_add_subscribers_group', 'can_subscribe_group'] as const
 
-/** As `watchSight`, for a change of who is in the group: of the channels that it shows to whoever is. */
-export function watchGroup(
-  realm: Realm,
-  groupId: number,
-  userIds: () => Iterable<number>,
-): (turn: Transaction) => void {
+/** As `trackVisibility`, for a change of who is in the group: of the channels that it shows to whoever is. */
+export function watchGroup(realm: Realm, groupId: number, userIds: () => Iterable<number>): (tx: Transaction) => void {
   const shown = [...realm.state.channel.all()].filter((channel) => isShown(realm, channel, groupId))
   return shown.length === 0 ? () => {} : trackVisibility(realm, userIds(), shown)
 }

@@ -52,27 +52,27 @@ function directGroups(realm: Realm, user: User | undefined): Set<number> {
 }
 
 /** Within a change, after the account was put: tells whoever knows groups which of them it left and entered. */
-export function publishMemberships(realm: Realm, turn: Transaction, before: User | undefined, after: User): void {
-  publishDifference(realm, turn, after.id, directGroups(realm, before), directGroups(realm, after))
+export function publishMemberships(realm: Realm, tx: Transaction, before: User | undefined, after: User): void {
+  publishDifference(realm, tx, after.id, directGroups(realm, before), directGroups(realm, after))
 }
 
 /** To be called before a change of what a full member is; what it returns, after it: it tells of everybody. */
-export function watchMemberships(realm: Realm): (turn: Transaction) => void {
+export function watchMemberships(realm: Realm): (tx: Transaction) => void {
   const before = new Map([...realm.state.user.all()].map((user) => [user, directGroups(realm, user)]))
-  return (turn) => {
-    for (const [user, old] of before) publishDifference(realm, turn, user.id, old, directGroups(realm, user))
+  return (tx) => {
+    for (const [user, old] of before) publishDifference(realm, tx, user.id, old, directGroups(realm, user))
   }
 }
 
 function publishDifference(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   userId: number,
   old: ReadonlySet<number>,
   now: ReadonlySet<number>,
 ): void {
   const publish = (op: 'add_members' | 'remove_members', group: number) =>
-    turn.publish({
+    tx.publish({
       type: 'user_group',
       to: membersOf(realm),
       make: (shape) =>

@@ -9,7 +9,7 @@ import { CAMEL, INHERITED, NOTIFICATION_SETTINGS } from './channel-view.ts'
 /** Within a change, once the user's setting for all channels was changed: clients that know no inheriting see it in each. */
 export function publishInherited(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   setting: UserSetting,
   value: unknown,
@@ -19,7 +19,7 @@ export function publishInherited(
   for (const [channelId, subscription] of realm.state.subscriptionsOf.get(user.id)) {
     if (!subscription.isActive || subscription[CAMEL[property]] !== null) continue
     const isArchived = realm.state.channel.get(channelId)?.isArchived === true
-    turn.publish({
+    tx.publish({
       type: 'subscription',
       to: [user.id],
       make: ({ can }) =>

@@ -22,19 +22,19 @@ const DAY_S = 86_400
  * A new key; the one of the account unused for the longest time goes when there are too many. `givenTo` is an account that is
  * told the key of another account's bot.
  */
-export function makeKey(realm: Realm, turn: Transaction, user: User, client: string, givenTo?: number): string {
+export function makeKey(realm: Realm, tx: Transaction, user: User, client: string, givenTo?: number): string {
   const own = [...realm.state.keysOf.get(user.id).values()]
   if (own.length >= KEYS_OF_USER_MAX)
     revoke(
       realm,
-      turn,
+      tx,
       own.reduce((a, b) => (isUnusedLonger(b, a) ? b : a)),
     )
   const key = randomKey(realm.random)
   const now = nowOf(realm)
-  turn.put('apiKey', {
+  tx.put('apiKey', {
     hash: hashOf(key),
-    id: turn.nextId('apiKey'),
+    id: tx.nextId('apiKey'),
     userId: user.id,
     client,
     made: now,
@@ -46,15 +46,15 @@ export function makeKey(realm: Realm, turn: Transaction, user: User, client: str
 }
 
 /** All of an account's: none of them is taken from now on. */
-export function revokeKeys(realm: Realm, turn: Transaction, user: User): void {
-  for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, turn, apiKey)
+export function revokeKeys(realm: Realm, tx: Transaction, user: User): void {
+  for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, tx, apiKey)
 }
 
 /** Within a change: one key in place of all. That of a bot stays given to whom it was. */
-export function regenerateKey(realm: Realm, turn: Transaction, user: User, client: string): string {
+export function regenerateKey(realm: Realm, tx: Transaction, user: User, client: string): string {
   const { givenTo } = [...realm.state.keysOf.get(user.id).values()].find((key) => key.givenTo !== undefined) ?? {}
-  revokeKeys(realm, turn, user)
-  return makeKey(realm, turn, user, client, givenTo)
+  revokeKeys(realm, tx, user)
+  return makeKey(realm, tx, user, client, givenTo)
 }
 
 /** One key of an account as its owner tells it from others; the key itself is kept nowhere. */
@@ -76,17 +76,17 @@ export const keysOnList = (realm: Realm, user: User): KeyOnList[] =>
 
 /** Not taken from now on. Throws what is 404 where the account has no such key, whoever else may have it. */
 export function revokeKey(realm: Realm, user: User, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const apiKey = [...realm.state.keysOf.get(user.id).values()].find((own) => own.id === id)
     if (apiKey === undefined) throw notFound('API key does not exist')
-    revoke(realm, turn, apiKey)
+    revoke(realm, tx, apiKey)
   })
 }
 
 /** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */
-function revoke(realm: Realm, turn: Transaction, { hash, userId }: ApiKey): void {
-  turn.remove('apiKey', hash)
-  turn.onCommit(() => realm.events.endPollsOf(userId))
+function revoke(realm: Realm, tx: Transaction, { hash, userId }: ApiKey): void {
+  tx.remove('apiKey', hash)
+  tx.onCommit(() => realm.events.endPollsOf(userId))
 }
 
 /** A bot's newest key. */
@@ -114,8 +114,8 @@ export function findByKey(
   return { user, apiKey: apiKey! }
 }
 
-function isAddressOf(realm: Realm, user: User, given: string, host: string | undefined): boolean {
-  const email = addressKey(given)
+function isAddressOf(realm: Realm, user: User, input: string, host: string | undefined): boolean {
+  const email = addressKey(input)
   if ([user.email, user.deliveryEmail].some((own) => addressKey(own) === email)) return true
   if (user.bot === null) return false
   const local = user.email.slice(0, user.email.lastIndexOf('@'))
@@ -127,7 +127,7 @@ export function noteUse(realm: Realm, { hash }: ApiKey): void {
   const day = Math.floor(nowOf(realm) / DAY_S)
   const apiKey = realm.state.apiKey.get(hash)
   if (apiKey !== undefined && apiKey.usedDay < day)
-    realm.transaction((turn) => turn.put('apiKey', { ...apiKey, usedDay: day }))
+    realm.transaction((tx) => tx.put('apiKey', { ...apiKey, usedDay: day }))
 }
 
 const KEY = /^[a-zA-Z0-9]{32}$/

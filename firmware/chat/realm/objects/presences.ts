@@ -41,34 +41,34 @@ export function takeReport(realm: Realm, me: User, status: PresenceStatus): void
   if (me.bot !== null || !userSetting(me, 'presence_enabled')) return
   const { times, returned } = report(realm.state.presence.get(me.id), status, nowOf(realm))
   if (times === null) return
-  realm.transaction((turn) => {
-    putPresence(turn, me, times)
-    if (returned) publishPresence(realm, turn, me)
+  realm.transaction((tx) => {
+    putPresence(tx, me, times)
+    if (returned) publishPresence(realm, tx, me)
   })
 }
 
 /** Within a change, once `presence_enabled` was changed: who turns it off looks away at once, who turns it on is back. */
-export function showPresenceSetting(realm: Realm, turn: Transaction, user: User, isEnabled: boolean): void {
+export function showPresenceSetting(realm: Realm, tx: Transaction, user: User, isEnabled: boolean): void {
   const now = nowOf(realm)
   const then = now - AWAY_SECONDS
   const times = isEnabled ? { active: now, idle: now } : { active: then, idle: then }
-  putPresence(turn, user, times)
-  publishPresence(realm, turn, user)
+  putPresence(tx, user, times)
+  publishPresence(realm, tx, user)
 }
 
 /** Within a change: whoever goes for good is there no longer, if he seemed to be. */
-export function hidePresence(realm: Realm, turn: Transaction, user: User): void {
+export function hidePresence(realm: Realm, tx: Transaction, user: User): void {
   const presence = realm.state.presence.get(user.id)
   const last = Math.max(presence?.active ?? 0, presence?.idle ?? 0)
-  if (last > nowOf(realm) - AWAY_SECONDS) showPresenceSetting(realm, turn, user, false)
+  if (last > nowOf(realm) - AWAY_SECONDS) showPresenceSetting(realm, tx, user, false)
 }
 
-const putPresence = (turn: Transaction, user: User, times: { active: number; idle: number }): void =>
-  turn.put('presence', { userId: user.id, ...times, updateId: turn.nextId('presence') })
+const putPresence = (tx: Transaction, user: User, times: { active: number; idle: number }): void =>
+  tx.put('presence', { userId: user.id, ...times, updateId: tx.nextId('presence') })
 
-function publishPresence(realm: Realm, turn: Transaction, user: User): void {
+function publishPresence(realm: Realm, tx: Transaction, user: User): void {
   const presence = realm.state.presence.get(user.id)!
-  turn.publish({
+  tx.publish({
     type: 'presence',
     to: audiencesOf(realm, user).seeing.map(({ id }) => id),
     make: ({ can, slimPresence }) => {

@@ -15,24 +15,24 @@ import { groupObject } from './group-view.ts'
  * Within a change, after the account was put. Whoever is a guest now may know so little of what he knew that his clients
  * begin anew: his queues end.
  */
-export function publishRoleSight(realm: Realm, turn: Transaction, before: User, after: User): void {
-  if (after.bot !== null) publishManagers(realm, turn, before, after)
+export function publishRoleSight(realm: Realm, tx: Transaction, before: User, after: User): void {
+  if (after.bot !== null) publishManagers(realm, tx, before, after)
   const isDemoted = after.role === ROLES.guest || isLimited(realm, before) !== isLimited(realm, after)
-  if (isDemoted) turn.onCommit(() => realm.events.dropQueuesOf(after.id))
+  if (isDemoted) tx.onCommit(() => realm.events.dropQueuesOf(after.id))
   else {
     if (before.role === ROLES.guest) {
-      publishGroups(realm, turn, after)
-      publishDefaultChannels(realm, turn, [after])
-      publishDefaultGroups(realm, turn, [after])
+      publishGroups(realm, tx, after)
+      publishDefaultChannels(realm, tx, [after])
+      publishDefaultGroups(realm, tx, [after])
     }
-    publishBots(realm, turn, before, after)
-    publishAddressesTo(realm, turn, before, after)
+    publishBots(realm, tx, before, after)
+    publishAddressesTo(realm, tx, before, after)
   }
 }
 
-function publishGroups(realm: Realm, turn: Transaction, user: User): void {
+function publishGroups(realm: Realm, tx: Transaction, user: User): void {
   for (const group of realm.state.group.all()) {
-    turn.publish({
+    tx.publish({
       type: 'user_group',
       to: [user.id],
       make: ({ can }) =>
@@ -41,24 +41,24 @@ function publishGroups(realm: Realm, turn: Transaction, user: User): void {
   }
 }
 
-function publishBots(realm: Realm, turn: Transaction, before: User, after: User): void {
+function publishBots(realm: Realm, tx: Transaction, before: User, after: User): void {
   const [old, now] = [new Set(managedBots(realm, before)), new Set(managedBots(realm, after))]
-  for (const bot of now.difference(old)) publishBot(realm, turn, bot, [after.id])
-  for (const bot of old.difference(now)) publishBotGone(turn, bot, [after.id])
+  for (const bot of now.difference(old)) publishBot(realm, tx, bot, [after.id])
+  for (const bot of old.difference(now)) publishBotGone(tx, bot, [after.id])
 }
 
 /** Of a bot that may more now, or less. */
-function publishManagers(realm: Realm, turn: Transaction, before: User, after: User): void {
+function publishManagers(realm: Realm, tx: Transaction, before: User, after: User): void {
   const [old, now] = [new Set(managersOf(realm, before)), new Set(managersOf(realm, after))]
-  publishBot(realm, turn, after as BotUser, now.difference(old))
-  publishBotGone(turn, after, old.difference(now))
+  publishBot(realm, tx, after as BotUser, now.difference(old))
+  publishBotGone(tx, after, old.difference(now))
 }
 
-function publishAddressesTo(realm: Realm, turn: Transaction, before: User, after: User): void {
+function publishAddressesTo(realm: Realm, tx: Transaction, before: User, after: User): void {
   for (const user of realm.state.user.all()) {
     const sees = seesAddress(after, user)
     if (user.isSystemBot || sees === seesAddress(before, user)) continue
     const person = { user_id: user.id, delivery_email: sees ? user.deliveryEmail : null }
-    turn.publish({ type: 'realm_user', to: [after.id], make: () => ({ op: 'update', person }) })
+    tx.publish({ type: 'realm_user', to: [after.id], make: () => ({ op: 'update', person }) })
   }
 }

@@ -19,21 +19,21 @@ export function trackVisibility(
   realm: Realm,
   userIds: Iterable<number>,
   channels: Iterable<Channel> = realm.state.channel.all(),
-): (turn: Transaction, options?: { withPeers?: boolean; cause?: Cause }) => void {
+): (tx: Transaction, options?: { withPeers?: boolean; cause?: Cause }) => void {
   const ids = [...new Set(userIds)].filter(realm.events.hasQueue)
   const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(realm, ids, id) }))
-  return (turn, { withPeers = true, cause } = {}) => {
+  return (tx, { withPeers = true, cause } = {}) => {
     for (const { id, viewers } of before) {
       const after = viewersAmong(realm, ids, id)
       const gained = [...after.difference(viewers)]
       const channel = realm.state.channel.get(id)
       if (gained.length > 0 && channel !== undefined) {
-        publishFolderOf(realm, turn, channel, gained)
-        publishCreation(realm, turn, channel, gained, cause)
-        if (withPeers) publishPeers(turn, 'peer_add', channel, subscriberIds(realm, channel), gained, cause)
-        publishTopicsOf(realm, turn, id, gained)
+        publishFolderOf(realm, tx, channel, gained)
+        publishCreation(realm, tx, channel, gained, cause)
+        if (withPeers) publishPeers(tx, 'peer_add', channel, subscriberIds(realm, channel), gained, cause)
+        publishTopicsOf(realm, tx, id, gained)
       }
-      publishDeletion(turn, id, [...viewers.difference(after)])
+      publishDeletion(tx, id, [...viewers.difference(after)])
     }
   }
 }
@@ -47,12 +47,12 @@ function viewersAmong(realm: Realm, ids: readonly number[], channelId: number): 
 
 export function publishCreation(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   channel: Channel,
   to: readonly number[],
   cause?: Cause,
 ): void {
-  turn.publish({
+  tx.publish({
     type: 'stream',
     to,
     ...(cause && { cause }),
@@ -61,8 +61,8 @@ export function publishCreation(
   })
 }
 
-export function publishDeletion(turn: Transaction, channelId: number, to: readonly number[]): void {
-  turn.publish({
+export function publishDeletion(tx: Transaction, channelId: number, to: readonly number[]): void {
+  tx.publish({
     type: 'stream',
     to,
     make: () => ({ op: 'delete', stream_ids: [channelId], streams: [{ stream_id: channelId }] }),
@@ -71,7 +71,7 @@ export function publishDeletion(turn: Transaction, channelId: number, to: readon
 
 /** Others who come to a channel or leave it. Nobody is told of himself: he gets an event of his own. */
 export function publishPeers(
-  turn: Transaction,
+  tx: Transaction,
   op: 'peer_add' | 'peer_remove',
   channel: Channel,
   userIds: readonly number[],
@@ -81,7 +81,7 @@ export function publishPeers(
   const altered = new Set(userIds)
   const publish = (user_ids: readonly number[], to: readonly number[]): void => {
     if (user_ids.length === 0 || to.length === 0) return
-    turn.publish({
+    tx.publish({
       type: 'subscription',
       to,
       ...(cause && { cause }),

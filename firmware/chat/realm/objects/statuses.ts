@@ -47,24 +47,24 @@ interface NewStatus {
 }
 
 /** Within a change: what is not given stays. Throws `BAD_REQUEST` for an emoji that there is not. */
-export function setStatus(realm: Realm, turn: Transaction, user: User, { text, emoji }: NewStatus): void {
+export function setStatus(realm: Realm, tx: Transaction, user: User, { text, emoji }: NewStatus): void {
   const value = {
     ...statusOf(realm, user),
     ...(text !== undefined && { text }),
     ...(emoji !== undefined && chosenEmoji(realm, emoji)),
   }
-  if (value.text === '' && value.emojiName === '') turn.remove('userStatus', user.id)
-  else turn.put('userStatus', { userId: user.id, value })
-  publishStatus(realm, turn, user, {
+  if (value.text === '' && value.emojiName === '') tx.remove('userStatus', user.id)
+  else tx.put('userStatus', { userId: user.id, value })
+  publishStatus(realm, tx, user, {
     ...(text !== undefined && { status_text: text }),
     ...(emoji !== undefined && emojiFields(value)),
   })
 }
 
 /** Within a change. */
-export function clearStatus(realm: Realm, turn: Transaction, user: User): void {
+export function clearStatus(realm: Realm, tx: Transaction, user: User): void {
   if (realm.state.userStatus.has(user.id))
-    setStatus(realm, turn, user, { text: '', emoji: { name: '', code: undefined, type: undefined } })
+    setStatus(realm, tx, user, { text: '', emoji: { name: '', code: undefined, type: undefined } })
 }
 
 function chosenEmoji(realm: Realm, emoji: NamedEmoji) {
@@ -75,11 +75,11 @@ function chosenEmoji(realm: Realm, emoji: NamedEmoji) {
 
 export function publishStatus(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   changed: Readonly<Record<string, string | boolean>>,
 ): void {
-  turn.publish({
+  tx.publish({
     type: 'user_status',
     to: audiencesOf(realm, user).seeing.map(({ id }) => id),
     make: () => ({ user_id: user.id, ...changed }),

@@ -55,12 +55,7 @@ export function findUpload(realm: Realm, user: User | null, path: string): Uploa
  * The message shows these and no others from now on; its author may read them. Returned are those that it showed before and
  * that no message shows any more. Within a change.
  */
-export function claimUploads(
-  realm: Realm,
-  turn: Transaction,
-  row: MessageRow,
-  pathIds: readonly string[],
-): Attachment[] {
+export function claimUploads(realm: Realm, tx: Transaction, row: MessageRow, pathIds: readonly string[]): Attachment[] {
   const { uploads } = realm.store
   const before = uploads.ofMessage(row.id)
   const wanted = pathIds.flatMap((path) => uploads.byPath(path) ?? [])
@@ -68,33 +63,33 @@ export function claimUploads(
   const dropped = before.filter(({ id }) => !wanted.some((known) => known.id === id))
   for (const { id } of added) uploads.claim(id, row.id)
   for (const { id } of dropped) uploads.release(id, row.id)
-  publishUpdates(realm, turn, [...added, ...dropped])
+  publishUpdates(realm, tx, [...added, ...dropped])
   return dropped.map((upload) => attachmentView(realm, upload)).filter(({ messages }) => messages.length === 0)
 }
 
 /** The message is gone. Within a change. */
-export function releaseUploads(realm: Realm, turn: Transaction, messageId: number): void {
+export function releaseUploads(realm: Realm, tx: Transaction, messageId: number): void {
   const { uploads } = realm.store
   const dropped = uploads.ofMessage(messageId)
   for (const { id } of dropped) uploads.release(id, messageId)
-  publishUpdates(realm, turn, dropped)
+  publishUpdates(realm, tx, dropped)
 }
 
-function publishUpdates(realm: Realm, turn: Transaction, uploads: readonly UploadRow[]): void {
+function publishUpdates(realm: Realm, tx: Transaction, uploads: readonly UploadRow[]): void {
   for (const upload of uploads) {
     const attachment = attachmentView(realm, upload)
-    publishAttachment(realm, turn, upload.owner, 'update', attachment)
+    publishAttachment(realm, tx, upload.owner, 'update', attachment)
   }
 }
 
 /** To whoever has uploaded it. */
 export function publishAttachment(
   { store }: Realm,
-  turn: Transaction,
+  tx: Transaction,
   owner: number,
   op: 'add' | 'update' | 'remove',
   attachment: Attachment | { id: number },
 ): void {
   const body = { op, attachment, upload_space_used: store.uploads.totalBytes() }
-  turn.publish({ type: 'attachment', to: [owner], make: () => body })
+  tx.publish({ type: 'attachment', to: [owner], make: () => body })
 }

@@ -12,11 +12,11 @@ const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
 /** To all who may see the account: one thing that has changed. */
 export function publishPerson(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   user: User,
   person: Readonly<Record<string, unknown>>,
 ): void {
-  turn.publish({
+  tx.publish({
     type: 'realm_user',
     to: idsOf(audiencesOf(realm, user).seeing),
     make: () => ({ op: 'update', person: { user_id: user.id, ...person } }),
@@ -24,10 +24,10 @@ export function publishPerson(
 }
 
 /** To all who may see it, each with the address that he sees; a placeholder to clients that need one for each account. */
-export function publishNewUser(realm: Realm, turn: Transaction, user: User): void {
+export function publishNewUser(realm: Realm, tx: Transaction, user: User): void {
   const { seeing, others } = audiencesOf(realm, user)
   for (const sees of [true, false]) {
-    turn.publish({
+    tx.publish({
       type: 'realm_user',
       to: idsOf(seeing.filter((viewer) => seesAddress(viewer, user) === sees)),
       make: ({ clientGravatar }) => ({
@@ -36,17 +36,17 @@ export function publishNewUser(realm: Realm, turn: Transaction, user: User): voi
       }),
     })
   }
-  turn.publish({
+  tx.publish({
     type: 'realm_user',
     to: idsOf(others),
     make: ({ can }) => (can.user_list_incomplete ? null : { op: 'add', person: placeholderObject(realm, user) }),
   })
 }
 
-export function publishAvatar(realm: Realm, turn: Transaction, user: User): void {
+export function publishAvatar(realm: Realm, tx: Transaction, user: User): void {
   const { seeing } = audiencesOf(realm, user)
   for (const sees of [true, false]) {
-    turn.publish({
+    tx.publish({
       type: 'realm_user',
       to: idsOf(seeing.filter((viewer) => seesAddress(viewer, user) === sees)),
       make: (shape) => {
@@ -67,12 +67,12 @@ export function publishAvatar(realm: Realm, turn: Transaction, user: User): void
 }
 
 /** After an address, or who sees it, has changed: each hears of the real one if that looks different to him now. */
-export function publishAddresses(realm: Realm, turn: Transaction, before: User, after: User): void {
-  if (before.email !== after.email) publishPerson(realm, turn, after, { new_email: after.email })
+export function publishAddresses(realm: Realm, tx: Transaction, before: User, after: User): void {
+  if (before.email !== after.email) publishPerson(realm, tx, after, { new_email: after.email })
   const shown = (viewer: User, user: User) => (seesAddress(viewer, user) ? user.deliveryEmail : null)
   const changed = audiencesOf(realm, after).seeing.filter((viewer) => shown(viewer, before) !== shown(viewer, after))
   for (const sees of [true, false]) {
-    turn.publish({
+    tx.publish({
       type: 'realm_user',
       to: idsOf(changed.filter((viewer) => seesAddress(viewer, after) === sees)),
       make: () => ({

@@ -17,7 +17,7 @@ export const policyOf = (realm: Realm, userId: number, channel: Channel, topic: 
 /** Within a change; what is so already is a success without an event. Throws `BAD_REQUEST` for one more than the user may have. */
 export function setUserTopic(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   userId: number,
   channel: Channel,
   topic: string,
@@ -27,19 +27,19 @@ export function setUserTopic(
   if ((before?.policy ?? 0) === policy) return
   const lastUpdated = nowOf(realm)
   const topicName = before?.topicName ?? topic
-  if (policy === 0) turn.remove('userTopic', KINDS.userTopic(before!))
-  else turn.put('userTopic', { userId, channelId: channel.id, topicName, lastUpdated, policy })
-  publishUserTopic(turn, userId, channel, { topicName: topic, lastUpdated, policy })
-  if (policy === 1 || before?.policy === 1) publishMutedTopics(realm, turn, userId)
+  if (policy === 0) tx.remove('userTopic', KINDS.userTopic(before!))
+  else tx.put('userTopic', { userId, channelId: channel.id, topicName, lastUpdated, policy })
+  publishUserTopic(tx, userId, channel, { topicName: topic, lastUpdated, policy })
+  if (policy === 1 || before?.policy === 1) publishMutedTopics(realm, tx, userId)
 }
 
 function publishUserTopic(
-  turn: Transaction,
+  tx: Transaction,
   userId: number,
   channel: Channel,
   { topicName: topic, lastUpdated, policy }: Pick<UserTopic, 'topicName' | 'lastUpdated'> & { policy: TopicPolicy },
 ): void {
-  turn.publish({
+  tx.publish({
     type: 'user_topic',
     to: [userId],
     make: ({ can }) =>
@@ -55,17 +55,17 @@ function publishUserTopic(
 }
 
 /** Those of a channel that came into sight again, to whom it did. Within a change. */
-export function publishTopicsOf(realm: Realm, turn: Transaction, channelId: number, userIds: readonly number[]): void {
+export function publishTopicsOf(realm: Realm, tx: Transaction, channelId: number, userIds: readonly number[]): void {
   for (const userId of userIds)
     for (const topic of realm.state.userTopicsOf.get(userId).values())
-      if (topic.channelId === channelId) publishUserTopic(turn, userId, realm.state.channel.get(channelId)!, topic)
+      if (topic.channelId === channelId) publishUserTopic(tx, userId, realm.state.channel.get(channelId)!, topic)
 }
 
 /** The whole list, to clients that do not hear of policies. */
-function publishMutedTopics(realm: Realm, turn: Transaction, userId: number): void {
+function publishMutedTopics(realm: Realm, tx: Transaction, userId: number): void {
   const user = realm.state.user.get(userId)
   if (user === undefined) return
-  turn.publish({
+  tx.publish({
     type: 'muted_topics',
     to: [userId],
     unless: 'user_topic',
@@ -91,13 +91,13 @@ const find = ({ state }: Realm, userId: number, channel: Channel, topic: string)
   state.userTopicsOf.get(userId).get(topicKey(channel.id, topic))
 
 /** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
-export function moveUserTopics(realm: Realm, turn: Transaction, from: Place, to: Place): void {
+export function moveUserTopics(realm: Realm, tx: Transaction, from: Place, to: Place): void {
   const moved = realm.state.userTopicsIn.get(topicKey(from.channel.id, from.topic))
   for (const { userId, policy } of [...moved.values()]) {
-    setUserTopic(realm, turn, userId, from.channel, from.topic, 0)
+    setUserTopic(realm, tx, userId, from.channel, from.topic, 0)
     const sees = canSee(realm, realm.state.user.get(userId)!, to.channel)
     if (sees && policy > policyOf(realm, userId, to.channel, to.topic))
-      setUserTopic(realm, turn, userId, to.channel, to.topic, policy)
+      setUserTopic(realm, tx, userId, to.channel, to.topic, policy)
   }
 }
 

@@ -22,13 +22,13 @@ export interface NewUser {
 /** Within a change. Throws `BAD_REQUEST` for an address that is taken. The event is the caller's to publish. */
 export function createUser(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   { email, fullName, role, bot, isSystemBot = false, isAddressTrusted = false }: NewUser,
 ): User {
   const organization = organizationOf(realm.state)
   const deliveryEmail = freeAddress(realm, email, null)
   const made: User = {
-    id: turn.nextId('user'),
+    id: tx.nextId('user'),
     email: deliveryEmail,
     deliveryEmail,
     fullName: checkedName(fullName),
@@ -45,21 +45,21 @@ export function createUser(
     isAddressTrusted,
   }
   const user = { ...made, email: apiAddress(organization, made) }
-  turn.put('user', user)
+  tx.put('user', user)
   return user
 }
 
 /** As it is kept. Throws `REQUEST_VARIABLE_INVALID`. */
-export function checkedName(given: string): string {
-  const name = fullName(given)
+export function checkedName(input: string): string {
+  const name = fullName(input)
   if (name === null)
     throw invalidParameter('full_name', `full_name must have 2 to 100 characters, none of * \` \\ > " @`)
   return name
 }
 
 /** As it is kept. Throws `REQUEST_VARIABLE_INVALID` for what is none, `BAD_REQUEST` for one that an account has. */
-export function freeAddress(realm: Realm, given: string, ownId: number | null, parameter = 'email'): string {
-  const email = address(given)
+export function freeAddress(realm: Realm, input: string, ownId: number | null, parameter = 'email'): string {
+  const email = address(input)
   if (email === null) throw invalidParameter(parameter, `${parameter} is not an address`)
   expectFreeAddress(realm, email, ownId)
   return email
@@ -68,4 +68,4 @@ export function freeAddress(realm: Realm, given: string, ownId: number | null, p
 /** Whether the organization may be used at all. */
 export const isDeactivated = (realm: Realm): boolean => organizationOf(realm.state).isDeactivated
 
-export const setPassword = (turn: Transaction, password: Password): void => turn.put('password', password)
+export const setPassword = (tx: Transaction, password: Password): void => tx.put('password', password)

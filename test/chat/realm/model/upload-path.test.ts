@@ -24,10 +24,10 @@ describe('The path of an upload (E130)', () => {
     ['<script>.html', 'script.html', '<script>.html'],
     [`${'x'.repeat(300)}.png`, `${'x'.repeat(196)}.png`, `${'x'.repeat(196)}.png`],
   ]
-  for (const [given, safe, shown] of NAMES) {
-    it(`of ${JSON.stringify(given.slice(0, 40))}`, () => {
-      assert.equal(safeName(given), safe)
-      assert.equal(shownName(given), shown)
+  for (const [input, safe, shown] of NAMES) {
+    it(`of ${JSON.stringify(input.slice(0, 40))}`, () => {
+      assert.equal(safeName(input), safe)
+      assert.equal(shownName(input), shown)
     })
   }
 

@@ -17,7 +17,7 @@ import { visibilityOf } from '../../permissions/sight.ts'
 import { noticeChannelEvent, silently } from './notices.ts'
 
 export function archiveChannel(realm: Realm, me: User, id: number): void {
-  realm.transaction((turn) => archive(realm, turn, findAdministered(realm, me, id)))
+  realm.transaction((tx) => archive(realm, tx, findAdministered(realm, me, id)))
 }
 
 /** Throws `CANNOT_ADMINISTER_CHANNEL`, and `BAD_REQUEST` for a channel that he may not know of. */
@@ -29,12 +29,12 @@ export function findAdministered(realm: Realm, me: User, id: number): Channel {
 }
 
 /** Within a change. */
-export function archive(realm: Realm, turn: Transaction, { id }: Channel): void {
+export function archive(realm: Realm, tx: Transaction, { id }: Channel): void {
   const channel = realm.state.channel.get(id)!
   if (channel.isArchived) throw badRequest('Channel is already archived')
-  noticeChannelEvent(realm, turn, channel, `Channel ${linkToChannel(channel)} has been archived.`)
-  turn.put('channel', { ...realm.state.channel.get(id)!, isArchived: true, isDefault: false })
-  turn.publish({
+  noticeChannelEvent(realm, tx, channel, `Channel ${linkToChannel(channel)} has been archived.`)
+  tx.put('channel', { ...realm.state.channel.get(id)!, isArchived: true, isDefault: false })
+  tx.publish({
     type: 'stream',
     to: viewersOf(realm, channel),
     make: ({ can }) =>
@@ -42,18 +42,18 @@ export function archive(realm: Realm, turn: Transaction, { id }: Channel): void 
         ? archivedBody(channel, true)
         : { op: 'delete', stream_ids: [id], streams: [{ stream_id: id }] },
   })
-  if (channel.isDefault) publishDefaultChannels(realm, turn)
-  leaveDefaultGroups(realm, turn, id)
+  if (channel.isDefault) publishDefaultChannels(realm, tx)
+  leaveDefaultGroups(realm, tx, id)
 }
 
 /** Within a change. To clients that know nothing of archived channels it is a new one. */
-export function unarchive(realm: Realm, turn: Transaction, me: User, { id }: Channel): void {
+export function unarchive(realm: Realm, tx: Transaction, me: User, { id }: Channel): void {
   const before = realm.state.channel.get(id)!
   if (!before.isArchived) throw badRequest('Channel is not currently archived')
   const channel = { ...before, isArchived: false }
-  turn.put('channel', channel)
+  tx.put('channel', channel)
   const viewers = viewersOf(realm, channel)
-  turn.publish({
+  tx.publish({
     type: 'stream',
     to: viewers,
     make: ({ can }) =>
@@ -62,17 +62,17 @@ export function unarchive(realm: Realm, turn: Transaction, me: User, { id }: Cha
   const [subscribers, others] = [subscriberIds(realm, channel), [] as number[]]
   for (const userId of viewers) {
     const user = realm.state.user.get(userId)!
-    if (isSubscribed(realm, user, channel)) publishReturn(realm, turn, user, channel)
+    if (isSubscribed(realm, user, channel)) publishReturn(realm, tx, user, channel)
     else others.push(userId)
   }
   if (subscribers.length > 0)
-    turn.publish({
+    tx.publish({
       type: 'subscription',
       to: others,
       make: ({ can }) => (can.archived_channels ? null : { op: 'peer_add', stream_ids: [id], user_ids: subscribers }),
     })
-  publishTopicsOf(realm, turn, id, viewers)
-  noticeChannelEvent(realm, turn, channel, `${silently(me)} has unarchived this channel.`)
+  publishTopicsOf(realm, tx, id, viewers)
+  noticeChannelEvent(realm, tx, channel, `${silently(me)} has unarchived this channel.`)
 }
 
 const archivedBody = ({ id, name }: Channel, value: boolean) => ({
@@ -84,11 +84,11 @@ const archivedBody = ({ id, name }: Channel, value: boolean) => ({
 })
 
 /** The subscription, and what lies unread there. */
-function publishReturn(realm: Realm, turn: Transaction, user: User, channel: Channel): void {
+function publishReturn(realm: Realm, tx: Transaction, user: User, channel: Channel): void {
   const clients = [...realm.events.queuesOf(user.id)]
   if (clients.every(({ shape }) => shape.can.archived_channels)) return
   const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
-  turn.publish({
+  tx.publish({
     type: 'subscription',
     to: [user.id],
     make: ({ can }) => {
@@ -100,5 +100,5 @@ function publishReturn(realm: Realm, turn: Transaction, user: User, channel: Cha
   const unread = unreadWithin(realm, user, [channel.recipientId]).filter(visibilityOf(realm, user).canRead)
   const ids = unread.map(({ id }) => id).reverse()
   if (ids.length > 0)
-    publishFlag(realm, turn, user, 'read', 'remove', ids, { isFor: ({ can }) => !can.archived_channels })
+    publishFlag(realm, tx, user, 'read', 'remove', ids, { isFor: ({ can }) => !can.archived_channels })
 }

@@ -41,13 +41,13 @@ interface ChannelChanges {
 }
 
 export function changeChannel(realm: Realm, me: User, id: number, changes: ChannelChanges): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const found = findAdministered(realm, me, id)
-    if (changes.isArchived === false) unarchive(realm, turn, me, found)
+    if (changes.isArchived === false) unarchive(realm, tx, me, found)
     const before = realm.state.channel.get(id)!
-    put(realm, turn, before, changed(realm, me, before, changes))
-    noticeChanges(realm, turn, me, before, realm.state.channel.get(id)!)
-    if (changes.isArchived === true) archive(realm, turn, found)
+    put(realm, tx, before, changed(realm, me, before, changes))
+    noticeChanges(realm, tx, me, before, realm.state.channel.get(id)!)
+    if (changes.isArchived === true) archive(realm, tx, found)
   })
 }
 
@@ -131,15 +131,15 @@ function expectTopicsPolicy(realm: Realm, me: User, channel: Channel, policy: Ch
     throw badRequest("Only channels whose messages are all in the 'general chat' topic can have this policy")
 }
 
-function freeName(realm: Realm, channel: Channel, given: string): string {
-  const name = checkedChannelName(given)
+function freeName(realm: Realm, channel: Channel, input: string): string {
+  const name = checkedChannelName(input)
   const known = realm.state.channelByName.get(fold(name))
   if (known !== undefined && known.id !== channel.id) throw badRequest('Channel name already in use.')
   return name
 }
 
-function describe(realm: Realm, before: Channel, given: string): Pick<Channel, 'description' | 'renderedDescription'> {
-  const description = checkedChannelDescription(given)
+function describe(realm: Realm, before: Channel, input: string): Pick<Channel, 'description' | 'renderedDescription'> {
+  const description = checkedChannelDescription(input)
   const isSame = description === before.description // rendered as links were then
   return {
     description,
@@ -147,11 +147,11 @@ function describe(realm: Realm, before: Channel, given: string): Pick<Channel, '
   }
 }
 
-function put(realm: Realm, turn: Transaction, before: Channel, after: Channel): void {
-  const to = isSeenAlike(realm, before, after) ? putPlain(realm, turn, after) : putWithSight(realm, turn, before, after)
-  if (after.folderId !== before.folderId) publishFolderOf(realm, turn, after, to)
+function put(realm: Realm, tx: Transaction, before: Channel, after: Channel): void {
+  const to = isSeenAlike(realm, before, after) ? putPlain(realm, tx, after) : putWithSight(realm, tx, before, after)
+  if (after.folderId !== before.folderId) publishFolderOf(realm, tx, after, to)
   for (const change of changesBetween(realm, before, after))
-    turn.publish({
+    tx.publish({
       type: 'stream',
       to,
       make: ({ can }) =>
@@ -159,7 +159,7 @@ function put(realm: Realm, turn: Transaction, before: Channel, after: Channel): 
           ? null
           : { op: 'update', stream_id: after.id, name: before.name, ...change },
     })
-  if (after.isDefault !== before.isDefault) publishDefaultChannels(realm, turn)
+  if (after.isDefault !== before.isDefault) publishDefaultChannels(realm, tx)
 }
 
 /** Who sees and reads a channel follows from its access and its groups. */
@@ -167,13 +167,13 @@ const isSeenAlike = (realm: Realm, before: Channel, after: Channel): boolean =>
   isSameAccess(before, after) && changedGroupNames(realm, before, after).length === 0
 
 /** Who hears of the changes, here and below. */
-function putPlain(realm: Realm, turn: Transaction, after: Channel): number[] {
-  turn.put('channel', after)
+function putPlain(realm: Realm, tx: Transaction, after: Channel): number[] {
+  tx.put('channel', after)
   return viewersOf(realm, after)
 }
 
 /** Whoever sees it from now on gets it whole, and whoever does so no longer hears that it is gone. */
-function putWithSight(realm: Realm, turn: Transaction, before: Channel, after: Channel): number[] {
+function putWithSight(realm: Realm, tx: Transaction, before: Channel, after: Channel): number[] {
   const people = [...realm.state.user.all()].filter(({ isActive }) => isActive)
   const publishSight = trackVisibility(
     realm,
@@ -182,10 +182,10 @@ function putWithSight(realm: Realm, turn: Transaction, before: Channel, after: C
   )
   const knowing = new Set(viewersOf(realm, before))
   const losing = people.filter((user) => canRead(realm, user, before) && !canRead(realm, user, after))
-  turn.put('channel', after)
+  tx.put('channel', after)
   for (const user of losing)
-    if (realm.store.flags.historyOf(user.id).length > 0) markUnreadableRead(realm, turn, user, [after])
-  publishSight(turn, before.isPrivate && !after.isPrivate ? { cause: 'made_public' } : {})
+    if (realm.store.flags.historyOf(user.id).length > 0) markUnreadableRead(realm, tx, user, [after])
+  publishSight(tx, before.isPrivate && !after.isPrivate ? { cause: 'made_public' } : {})
   return viewersOf(realm, after).filter((id) => knowing.has(id))
 }
 
@@ -231,9 +231,9 @@ function* changesBetween(realm: Realm, before: Channel, after: Channel): Generat
     if (view[property] !== undefined && view[property] !== oldView[property]) yield { property, value: view[property] }
 }
 
-function noticeChanges(realm: Realm, turn: Transaction, me: User, before: Channel, after: Channel): void {
+function noticeChanges(realm: Realm, tx: Transaction, me: User, before: Channel, after: Channel): void {
   const notice = (text: string) =>
-    noticeChannelEvent(realm, turn, realm.state.channel.get(after.id)!, `${silently(me)} ${text}`)
+    noticeChannelEvent(realm, tx, realm.state.channel.get(after.id)!, `${silently(me)} ${text}`)
   if (after.name !== before.name) notice(`renamed channel **${asText(before.name)}** to **${asText(after.name)}**.`)
   if (after.description !== before.description)
     notice(

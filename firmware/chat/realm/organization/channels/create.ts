@@ -37,15 +37,15 @@ export interface NewChannelSettings {
 /** Throws `BAD_REQUEST` for what the creator may not, or nobody can. */
 export function createChannel(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   creator: User,
   { name, description }: { name: string; description: string },
   settings: NewChannelSettings,
 ): Channel {
   expectMayCreate(realm, creator, settings)
   const channel: Channel = {
-    id: turn.nextId('channel'),
-    recipientId: turn.nextId('recipient'),
+    id: tx.nextId('channel'),
+    recipientId: tx.nextId('recipient'),
     name: checkedChannelName(name),
     description: checkedChannelDescription(description),
     renderedDescription: renderDescription(realm, checkedChannelDescription(description)),
@@ -64,11 +64,11 @@ export function createChannel(
   }
   if (realm.state.channelByName.get(fold(channel.name)) !== undefined)
     throw badRequest(`Channel '${channel.name}' already exists`)
-  turn.put('channel', channel)
+  tx.put('channel', channel)
   const viewers = viewersOf(realm, channel)
-  publishFolderOf(realm, turn, channel, viewers)
-  publishCreation(realm, turn, channel, viewers)
-  if (channel.isDefault) publishDefaultChannels(realm, turn)
+  publishFolderOf(realm, tx, channel, viewers)
+  publishCreation(realm, tx, channel, viewers)
+  if (channel.isDefault) publishDefaultChannels(realm, tx)
   return channel
 }
 
@@ -97,8 +97,8 @@ function expectMayCreate(realm: Realm, creator: User, settings: NewChannelSettin
 }
 
 /** Without white space at its ends. Throws `BAD_REQUEST`. */
-export function checkedChannelName(given: string): string {
-  const name = given.trim()
+export function checkedChannelName(input: string): string {
+  const name = input.trim()
   if (name === '') throw badRequest("Channel name can't be empty.")
   if ([...name].length > CHANNEL_NAME_CHARACTERS_MAX)
     throw badRequest(`Channel name too long (limit: ${CHANNEL_NAME_CHARACTERS_MAX} characters).`)
@@ -106,5 +106,5 @@ export function checkedChannelName(given: string): string {
 }
 
 /** In one line: clients show it beside the name. Throws `BAD_REQUEST`. */
-export const checkedChannelDescription = (given: string): string =>
-  checkedDescription(given.trim().replace(/\s*\n\s*/g, ' '))
+export const checkedChannelDescription = (input: string): string =>
+  checkedDescription(input.trim().replace(/\s*\n\s*/g, ' '))

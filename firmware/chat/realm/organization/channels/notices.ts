@@ -19,7 +19,7 @@ const NEW_CHANNELS_TOPIC = 'new channels'
 /** One message to each person that `me` has subscribed to channels. False: they are too many. Within a change. */
 export function tellNewSubscribers(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   added: readonly SubscriptionPair[],
 ): boolean {
@@ -31,28 +31,28 @@ export function tellNewSubscribers(
       rest.length === 0
         ? `${silently(me)} subscribed you to the channel ${first}.`
         : `${silently(me)} subscribed you to the following channels:\n\n${[first, ...rest].map((name) => `* ${name}`).join('\n')}`
-    noticePerson(realm, turn, user, text)
+    noticePerson(realm, tx, user, text)
   }
   return true
 }
 
 /** In the organisation's channel for it, of those that everybody may see. Within a change. */
-export function announceChannels(realm: Realm, turn: Transaction, me: User, created: readonly Channel[]): void {
+export function announceChannels(realm: Realm, tx: Transaction, me: User, created: readonly Channel[]): void {
   const id = realmSetting(organizationOf(realm.state), 'new_stream_announcements_stream_id')
   const channel = realm.state.channel.get(id)
   const names = created.filter(({ isPrivate }) => !isPrivate).map(nameOf)
   if (channel === undefined || channel.isArchived || names.length === 0) return
   const what = names.length === 1 ? 'a new channel' : 'the following new channels:'
   const place = { kind: 'channel', channel, topic: NEW_CHANNELS_TOPIC } as const
-  deliverNotice(realm, turn, notificationBot(realm), place, `${silently(me)} created ${what} ${names.join(', ')}.`)
+  deliverNotice(realm, tx, notificationBot(realm), place, `${silently(me)} created ${what} ${names.join(', ')}.`)
 }
 
 /** In the channel itself, where the organisation wants it so; nobody writes in an archived one. Within a change. */
-export function noticeChannelEvent(realm: Realm, turn: Transaction, channel: Channel, text: string): void {
+export function noticeChannelEvent(realm: Realm, tx: Transaction, channel: Channel, text: string): void {
   if (channel.isArchived || !realmSetting(organizationOf(realm.state), 'send_channel_events_messages')) return
   const topic = channel.topicsPolicy === 'empty_topic_only' ? '' : CHANNEL_EVENTS_TOPIC
   const place = { kind: 'channel', channel, topic } as const
-  deliverNotice(realm, turn, notificationBot(realm), place, text)
+  deliverNotice(realm, tx, notificationBot(realm), place, text)
 }
 
 export const silently = ({ fullName, id }: User): string => `@_**${fullName}|${id}**`

@@ -25,23 +25,18 @@ export interface PropertyChange {
 
 /** All or none. Throws `BAD_REQUEST` for channels that he is not subscribed to, and for values of another type. */
 export function changeProperties(realm: Realm, me: User, changes: readonly PropertyChange[]): void {
-  realm.transaction((turn) => {
-    for (const change of changes) changeProperty(realm, turn, me, change)
+  realm.transaction((tx) => {
+    for (const change of changes) changeProperty(realm, tx, me, change)
   })
 }
 
-function changeProperty(
-  realm: Realm,
-  turn: Transaction,
-  me: User,
-  { stream_id, property, value }: PropertyChange,
-): void {
+function changeProperty(realm: Realm, tx: Transaction, me: User, { stream_id, property, value }: PropertyChange): void {
   const channel = findChannel(realm, me, stream_id)
   const before = realm.state.subscriptionsOf.get(me.id).get(channel.id)
   if (before?.isActive !== true) throw badRequest(`Not subscribed to channel ID ${stream_id}`)
   const after = { ...before, ...changed(property, value) }
-  turn.put('subscription', after)
-  for (const [property, value] of told(before, after)) publish(turn, me, channel, property, value)
+  tx.put('subscription', after)
+  for (const [property, value] of told(before, after)) publish(tx, me, channel, property, value)
 }
 
 function changed(property: SubscriptionProperty, value: PropertyChange['value']): Partial<Subscription> {
@@ -77,13 +72,13 @@ function told(before: Subscription, after: Subscription): [string, boolean | str
 }
 
 function publish(
-  turn: Transaction,
+  tx: Transaction,
   { id }: User,
   channel: Channel,
   property: string,
   value: boolean | string | null,
 ): void {
-  turn.publish({
+  tx.publish({
     type: 'subscription',
     to: [id],
     make: ({ can }) =>

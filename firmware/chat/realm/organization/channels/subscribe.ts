@@ -32,7 +32,7 @@ function expectTellable(realm: Realm, added: readonly SubscriptionPair[]): void 
 /** Those that were not subscribed before. Throws `BAD_REQUEST` when they would tell too much. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
 export function subscribe(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   pairs: readonly SubscriptionPair[],
   colorOf: (channel: Channel) => string | undefined = () => undefined,
   by?: User,
@@ -46,18 +46,18 @@ export function subscribe(
     byChannel.keys(),
   )
   const publishAcquaintance = trackAccessibleUsers(realm)
-  for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel), by))
-  publishAcquaintance(turn) // whoever is told of below is known by then
-  publishSight(turn, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
-  for (const [user, channels] of groupByUser(added)) publishAdded(realm, turn, user, channels)
+  for (const { user, channel } of added) tx.put('subscription', opened(realm, user, channel, colorOf(channel), by))
+  publishAcquaintance(tx) // whoever is told of below is known by then
+  publishSight(tx, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
+  for (const [user, channels] of groupByUser(added)) publishAdded(realm, tx, user, channels)
   for (const [channel, users] of byChannel) {
-    publishPeers(turn, 'peer_add', channel, idsOf(users), othersOf(viewersOf(realm, channel), users))
+    publishPeers(tx, 'peer_add', channel, idsOf(users), othersOf(viewersOf(realm, channel), users))
   }
   return added
 }
 
 /** Those that were subscribed before. */
-export function unsubscribe(realm: Realm, turn: Transaction, pairs: readonly SubscriptionPair[]): SubscriptionPair[] {
+export function unsubscribe(realm: Realm, tx: Transaction, pairs: readonly SubscriptionPair[]): SubscriptionPair[] {
   const removed = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
   const byChannel = groupByChannel(removed)
   const publishSight = trackVisibility(
@@ -65,33 +65,33 @@ export function unsubscribe(realm: Realm, turn: Transaction, pairs: readonly Sub
     removed.map(({ user }) => user.id),
     byChannel.keys(),
   )
-  for (const [user, channels] of groupByUser(removed)) markRead(realm, turn, user, channels)
+  for (const [user, channels] of groupByUser(removed)) markRead(realm, tx, user, channels)
   const publishAcquaintance = trackAccessibleUsers(realm)
-  for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
+  for (const { user, channel } of removed) tx.put('subscription', closed(realm, user, channel))
   for (const [user, channels] of groupByUser(removed)) {
     const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
-    turn.publish({ type: 'subscription', to: [user.id], make: () => ({ op: 'remove', subscriptions }) })
+    tx.publish({ type: 'subscription', to: [user.id], make: () => ({ op: 'remove', subscriptions }) })
   }
   for (const [channel, users] of byChannel) {
-    publishPeers(turn, 'peer_remove', channel, idsOf(users), viewersOf(realm, channel))
+    publishPeers(tx, 'peer_remove', channel, idsOf(users), viewersOf(realm, channel))
   }
-  publishSight(turn)
-  publishAcquaintance(turn)
+  publishSight(tx)
+  publishAcquaintance(tx)
   return removed
 }
 
 /** What lies unread in channels that he leaves is nothing that he has still to read. */
-function markRead(realm: Realm, turn: Transaction, user: User, channels: readonly Channel[]): void {
+function markRead(realm: Realm, tx: Transaction, user: User, channels: readonly Channel[]): void {
   const rows = unreadWithin(
     realm,
     user,
     channels.map(({ recipientId }) => recipientId),
   )
-  changeFlag(realm, turn, user, 'read', 'add', rows)
+  changeFlag(realm, tx, user, 'read', 'add', rows)
 }
 
-function publishAdded(realm: Realm, turn: Transaction, user: User, channels: readonly Channel[]): void {
-  turn.publish({
+function publishAdded(realm: Realm, tx: Transaction, user: User, channels: readonly Channel[]): void {
+  tx.publish({
     type: 'subscription',
     to: [user.id],
     make: ({ can }) => {

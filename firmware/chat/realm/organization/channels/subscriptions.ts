@@ -48,7 +48,7 @@ export interface Subscribed {
 /** Makes what does not exist. Within a change. Throws what the rows say. */
 export function subscribeTo(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   wanted: readonly WantedChannel[],
   { principals, isFatal, settings }: SubscribeOptions,
@@ -62,7 +62,7 @@ export function subscribeTo(
   const unauthorized: string[] = []
   for (const { name, description = '', color } of channels) {
     const existing = realm.state.channelByName.get(fold(name))
-    const channel = existing ?? createChannel(realm, turn, me, { name, description }, settings)
+    const channel = existing ?? createChannel(realm, tx, me, { name, description }, settings)
     if (existing === undefined) created.push(channel)
     else if (!mayJoin(realm, me, users, channel)) {
       if (isFatal) throw badRequest(`Unable to access channel (${name}).`)
@@ -75,8 +75,8 @@ export function subscribeTo(
   }
   const pairs = joined.flatMap((channel) => users.map((user) => ({ user, channel })))
   const already = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
-  const added = subscribe(realm, turn, pairs, (channel) => colors.get(channel), me)
-  for (const channel of created) noticeChannelEvent(realm, turn, channel, createdBy(me))
+  const added = subscribe(realm, tx, pairs, (channel) => colors.get(channel), me)
+  for (const channel of created) noticeChannelEvent(realm, tx, channel, createdBy(me))
   return { added, already, created, unauthorized }
 }
 
@@ -89,8 +89,8 @@ export function expectMaySubscribe(
 ): void {
   const undone = new Error('Nothing of this stays')
   try {
-    realm.transaction((turn) => {
-      subscribeTo(realm, turn, me, wanted, options)
+    realm.transaction((tx) => {
+      subscribeTo(realm, tx, me, wanted, options)
       throw undone
     })
   } catch (error) {
@@ -101,7 +101,7 @@ export function expectMaySubscribe(
 /** A channel alone, with the people who are to be there. Within a change. Row E60. */
 export function createWithSubscribers(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   { name, description }: { name: string; description: string },
   userIds: readonly number[],
@@ -113,15 +113,15 @@ export function createWithSubscribers(
       channel_name: name.trim(),
     })
   const users = userIds.length === 0 ? [] : findPrincipals(realm, me, userIds)
-  const channel = createChannel(realm, turn, me, { name, description }, settings)
+  const channel = createChannel(realm, tx, me, { name, description }, settings)
   const added = subscribe(
     realm,
-    turn,
+    tx,
     users.map((user) => ({ user, channel })),
     undefined,
     me,
   )
-  noticeChannelEvent(realm, turn, channel, createdBy(me))
+  noticeChannelEvent(realm, tx, channel, createdBy(me))
   return { channel, added }
 }
 
@@ -164,14 +164,14 @@ export async function readBeforeLeaving(
 /** Within a change. Throws `STREAM_DOES_NOT_EXIST`, and `BAD_REQUEST` for whom the caller may not remove. */
 export function unsubscribeFrom(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   names: readonly string[],
   principals: Principals,
 ): Unsubscribed {
   const { users, channels } = leaving(realm, me, names, principals)
   const pairs = channels.flatMap((channel) => users.map((user) => ({ user, channel })))
-  const removed = new Set(unsubscribe(realm, turn, pairs).map(({ channel }) => channel.name))
+  const removed = new Set(unsubscribe(realm, tx, pairs).map(({ channel }) => channel.name))
   const notRemoved = channels.map(({ name }) => name).filter((name) => !removed.has(name))
   return { removed: [...removed], notRemoved }
 }
@@ -212,8 +212,8 @@ function uniqueByName(wanted: readonly WantedChannel[]): WantedChannel[] {
   return [...byName.values()]
 }
 
-export function checkedColor(given: string): string {
-  const color = readColor(given)
+export function checkedColor(input: string): string {
+  const color = readColor(input)
   if (color === null) throw badRequest('color is not a valid hex color code')
   return color
 }

@@ -30,22 +30,22 @@ interface NewGroup {
 }
 
 /** Returns its id. */
-export function createGroup(realm: Realm, me: User, given: NewGroup): number {
+export function createGroup(realm: Realm, me: User, input: NewGroup): number {
   return realm.transaction((turn) => {
     if (!mayInRealm(realm, 'can_create_groups', me)) throw forbidden('Insufficient permission')
-    for (const [name, value] of Object.entries(given.settings))
+    for (const [name, value] of Object.entries(input.settings))
       expectGroupValue(realm, name, USER_GROUP_SETTINGS[name as UserGroupSetting], value)
     const group: Group = {
       id: turn.nextId('group'),
-      name: freeName(realm, given.name, null),
-      description: checkedDescription(given.description),
+      name: freeName(realm, input.name, null),
+      description: checkedDescription(input.description),
       dateCreated: nowOf(realm),
       creatorId: me.id,
-      members: checkedMembers(realm, me, given.members),
-      subgroups: checkedSubgroups(realm, given.subgroups),
+      members: checkedMembers(realm, me, input.members),
+      subgroups: checkedSubgroups(realm, input.subgroups),
       isSystem: false,
       isDeactivated: false,
-      groupSettings: given.settings as GroupSettings,
+      groupSettings: input.settings as GroupSettings,
     }
     turn.put('group', group)
     publishGroup(realm, turn, group, { op: 'add', group: groupObject(realm, group) })
@@ -131,8 +131,8 @@ function* objectionsTo({ state }: Realm, id: number): Generator<Record<string, u
   }
 }
 
-function freeName(realm: Realm, given: string, ownId: number | null): string {
-  const name = given.trim()
+function freeName(realm: Realm, input: string, ownId: number | null): string {
+  const name = input.trim()
   if (name === '') throw badRequest("User group name can't be empty!")
   if ([...name].length > NAME_CHARACTERS_MAX)
     throw badRequest(`User group name cannot exceed ${NAME_CHARACTERS_MAX} characters.`)

@@ -43,17 +43,17 @@ export function claimsOf(realm: Realm, token: string): Claims | null {
 export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): void {
   const { url: newUrl, jwt, ...others } = changes
   if (jwt) checkJwtKey(jwt.algorithm, jwt.key)
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const organization = organizationOf(realm.state)
     const before = organization.operator
     const url = newUrl ?? organization.url
     const operator = { ...before, ...others, ...(jwt !== undefined && { jwt: jwt && sealed(realm, jwt) }) }
-    turn.put('organization', { ...organization, url, operator })
-    if (url !== organization.url) turn.onCommit(() => dropAllQueues(realm))
-    if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, uploadQuotaMib(realm))
+    tx.put('organization', { ...organization, url, operator })
+    if (url !== organization.url) tx.onCommit(() => dropAllQueues(realm))
+    if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(tx, uploadQuotaMib(realm))
     if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
-      announceAccess(realm, turn, operator.ownerFullContentAccess)
-    if (jwt || (jwt === null && before.jwt)) announceTokens(realm, turn, jwt !== null)
+      announceAccess(realm, tx, operator.ownerFullContentAccess)
+    if (jwt || (jwt === null && before.jwt)) announceTokens(realm, tx, jwt !== null)
   })
 }
 
@@ -66,27 +66,27 @@ function dropAllQueues({ state, events }: Realm): void {
 }
 
 /** Contract V23. */
-function publishQuota(turn: Transaction, mebibytes: number): void {
+function publishQuota(tx: Transaction, mebibytes: number): void {
   const body = { op: 'update_dict', property: 'default', data: { upload_quota_mib: mebibytes } }
-  turn.publish({ type: 'realm', to: 'everyone', make: () => body })
+  tx.publish({ type: 'realm', to: 'everyone', make: () => body })
 }
 
 /** Contract V22 and section 7.1. */
-function announceAccess(realm: Realm, turn: Transaction, isGiven: boolean): void {
+function announceAccess(realm: Realm, tx: Transaction, isGiven: boolean): void {
   const body = { op: 'update', property: 'owner_full_content_access', value: isGiven }
-  turn.publish({ type: 'realm', to: 'everyone', make: () => body })
+  tx.publish({ type: 'realm', to: 'everyone', make: () => body })
   const text = isGiven
     ? 'The administrator of the server has let the owners of this organization read all of its channels, also the private ones that they are not in. Direct messages are for those who take part in them, as before.'
     : 'The administrator of the server has set that the owners of this organization read no private channels that they are not in.'
-  tellPeople(realm, turn, text)
+  tellPeople(realm, tx, text)
 }
 
 /** Whoever has the key of the tokens can be anybody here. */
-function announceTokens(realm: Realm, turn: Transaction, areTaken: boolean): void {
+function announceTokens(realm: Realm, tx: Transaction, areTaken: boolean): void {
   const text = areTaken
     ? 'The administrator of the server has set a key for tokens that sign people in. Whoever makes these tokens can sign in as anybody in this organization.'
     : 'The administrator of the server has set that tokens sign nobody in any more.'
-  tellPeople(realm, turn, text)
+  tellPeople(realm, tx, text)
 }
 
 /**
@@ -102,16 +102,16 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     return user
   }
   const digest = await passwords.digest(find().id, password)
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const user = find()
     if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
-    turn.put('password', digest)
-    revokeKeys(realm, turn, user)
+    tx.put('password', digest)
+    revokeKeys(realm, tx, user)
     const organization = organizationOf(realm.state)
-    if (organization.isDeactivated) turn.put('organization', { ...organization, isDeactivated: false })
+    if (organization.isDeactivated) tx.put('organization', { ...organization, isDeactivated: false })
     const text = `The administrator of the server has set a new password for ${silently(user)}, an owner.`
-    tellPeople(realm, turn, text, ({ role }) => role === ROLES.owner)
-    turn.onCommit(() => {
+    tellPeople(realm, tx, text, ({ role }) => role === ROLES.owner)
+    tx.onCommit(() => {
       realm.events.dropQueuesOf(user.id)
       passwords.forgive([user.email, user.deliveryEmail]) // the owner is let in at once
     })
@@ -119,14 +119,9 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
 }
 
 /** In a direct message of the service to each person that `isMeant`. */
-function tellPeople(
-  realm: Realm,
-  turn: Transaction,
-  text: string,
-  isMeant: (user: User) => boolean = () => true,
-): void {
+function tellPeople(realm: Realm, tx: Transaction, text: string, isMeant: (user: User) => boolean = () => true): void {
   for (const user of [...realm.state.user.all()].filter(({ isActive, bot }) => isActive && bot === null)) {
     if (!isMeant(user)) continue
-    noticePerson(realm, turn, user, text)
+    noticePerson(realm, tx, user, text)
   }
 }

@@ -28,9 +28,9 @@ const CHANNEL_SETTINGS: readonly RealmSettingName[] = [
 ]
 
 /** Throws `BAD_REQUEST` for a channel that the caller may not know of, and for a public one to which reports would go. */
-export function expectChannels(realm: Realm, me: User, given: GivenRealmSettings): void {
+export function expectChannels(realm: Realm, me: User, input: GivenRealmSettings): void {
   for (const name of CHANNEL_SETTINGS) {
-    const id = given[name]
+    const id = input[name]
     if (id === undefined || id === -1 || id === current(realm, name)) continue
     const channel = findChannel(realm, me, Number(id))
     if (channel.isArchived) throw badRequest('Invalid channel ID')
@@ -42,11 +42,11 @@ export function expectChannels(realm: Realm, me: User, given: GivenRealmSettings
 /** Within a change: what differs now, by its name. */
 export function changeRealmSettings(
   realm: Realm,
-  turn: Transaction,
-  given: GivenRealmSettings,
+  tx: Transaction,
+  input: GivenRealmSettings,
 ): Record<string, SettingValue> {
   const changed = Object.fromEntries(
-    Object.entries(given).filter(
+    Object.entries(input).filter(
       ([name, value]) => value !== undefined && value !== current(realm, name as RealmSettingName),
     ),
   ) as Record<string, SettingValue>
@@ -54,13 +54,13 @@ export function changeRealmSettings(
   const publishMemberships = 'waiting_period_threshold' in changed ? watchMemberships(realm) : null
   const { name, ...settings } = changed
   const organization = organizationOf(realm.state)
-  turn.put('organization', {
+  tx.put('organization', {
     ...organization,
     ...(name !== undefined && { name: String(name) }),
     settings: { ...organization.settings, ...settings },
   })
-  publishChanges(turn, changed)
-  publishMemberships?.(turn)
+  publishChanges(tx, changed)
+  publishMemberships?.(tx)
   return changed
 }
 
@@ -70,31 +70,31 @@ const current = (realm: Realm, name: RealmSettingName): SettingValue => {
 }
 
 /** Each by an event of its own, or together with others: the table says which. */
-function publishChanges(turn: Transaction, changed: Readonly<Record<string, SettingValue>>): void {
+function publishChanges(tx: Transaction, changed: Readonly<Record<string, SettingValue>>): void {
   const together: Record<string, SettingValue> = {}
   for (const [property, value] of Object.entries(changed)) {
     const { event } = REALM_SETTINGS[property as RealmSettingName] as RealmSetting
     if (event === 'update_dict') together[property] = value
-    else turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update', property, value }) })
+    else tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update', property, value }) })
   }
   if ('topics_policy' in together) together.mandatory_topics = together.topics_policy === 'disable_empty_topic'
-  if (Object.keys(together).length > 0) publishTogether(turn, together)
+  if (Object.keys(together).length > 0) publishTogether(tx, together)
 }
 
-const publishTogether = (turn: Transaction, data: Readonly<Record<string, unknown>>): void =>
-  turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property: 'default', data }) })
+const publishTogether = (tx: Transaction, data: Readonly<Record<string, unknown>>): void =>
+  tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property: 'default', data }) })
 
 /**
  * Within a change: what differs now, by its name. Throws `EXPECTATION_MISMATCH` where a value is not what the caller takes
  * it for, `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST`.
  */
-export function changeRealmGroups(realm: Realm, turn: Transaction, given: GivenGroups): Record<string, GroupValue> {
-  const changed = updatedGroupValues(realm, REALM_GROUP_SETTINGS, realmGroupValues(realm), given)
+export function changeRealmGroups(realm: Realm, tx: Transaction, input: GivenGroups): Record<string, GroupValue> {
+  const changed = updatedGroupValues(realm, REALM_GROUP_SETTINGS, realmGroupValues(realm), input)
   if (Object.keys(changed).length === 0) return {}
   const organization = organizationOf(realm.state)
-  turn.put('organization', { ...organization, groupSettings: { ...organization.groupSettings, ...changed } })
-  publishTogether(turn, changed)
-  if ('can_access_all_users_group' in changed) turn.onCommit(() => dropQueuesOfGuests(realm))
+  tx.put('organization', { ...organization, groupSettings: { ...organization.groupSettings, ...changed } })
+  publishTogether(tx, changed)
+  if ('can_access_all_users_group' in changed) tx.onCommit(() => dropQueuesOfGuests(realm))
   return changed
 }
 
@@ -106,18 +106,18 @@ function dropQueuesOfGuests({ state, events }: Realm): void {
 /** Within a change: of accounts to come. */
 export function changeUserDefaults(
   realm: Realm,
-  turn: Transaction,
-  given: Readonly<Partial<Record<UserSetting, SettingValue>>>,
+  tx: Transaction,
+  input: Readonly<Partial<Record<UserSetting, SettingValue>>>,
 ): void {
   const organization = organizationOf(realm.state)
-  const changed = Object.entries(given).filter(
+  const changed = Object.entries(input).filter(
     ([name, value]) => value !== undefined && value !== userDefault(organization, name as UserSetting),
   )
   if (changed.length === 0) return
   const userDefaults = { ...organization.userDefaults, ...Object.fromEntries(changed) } as Record<string, SettingValue>
-  turn.put('organization', { ...organization, userDefaults })
+  tx.put('organization', { ...organization, userDefaults })
   for (const [property, value] of changed)
-    turn.publish({
+    tx.publish({
       type: 'realm_user_settings_defaults',
       to: 'everyone',
       make: () => ({ op: 'update', property, value }),

@@ -17,8 +17,8 @@ const PATH = `/user_avatars/${REALM_ID}/emoji/images/`
 const EXTRA_NAME = 'zulip' // the one emoji that is of neither kind
 
 /** Before its picture is read, and again when it is there. Throws `BAD_REQUEST`. */
-export function expectMayAddEmoji(realm: Realm, me: User, given: string): string {
-  const name = given.trim().replaceAll(' ', '_')
+export function expectMayAddEmoji(realm: Realm, me: User, input: string): string {
+  const name = input.trim().replaceAll(' ', '_')
   if (!mayInRealm(realm, 'can_add_custom_emoji_group', me)) throw forbidden('Insufficient permission')
   if (!CHARACTERS.test(name))
     throw badRequest(
@@ -33,34 +33,34 @@ export function expectMayAddEmoji(realm: Realm, me: User, given: string): string
 }
 
 /** The picture is on disk before anybody hears of it. */
-export function addEmoji(realm: Realm, me: User, given: string, bytes: Uint8Array): void {
-  realm.transaction((turn) => {
-    const name = expectMayAddEmoji(realm, me, given)
+export function addEmoji(realm: Realm, me: User, input: string, bytes: Uint8Array): void {
+  realm.transaction((tx) => {
+    const name = expectMayAddEmoji(realm, me, input)
     const token = Buffer.from(realm.random(16)).toString('hex')
     const still = stillOf(bytes)
     realm.store.files.putPicture(fileName(token), bytes)
     if (still !== null) realm.store.files.putPicture(stillName(token), still)
-    turn.put('realmEmoji', {
-      id: turn.nextId('realmEmoji'),
+    tx.put('realmEmoji', {
+      id: tx.nextId('realmEmoji'),
       name,
       authorId: me.id,
       isDeactivated: false,
       sourceUrl: `${PATH}${token}.png`,
       stillUrl: still && `${PATH}still/${token}.png`,
     })
-    publish(realm, turn)
+    publish(realm, tx)
   })
 }
 
 /** It stays for the messages that show it. */
 export function deactivateEmoji(realm: Realm, me: User, name: string): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const emoji = activeEmoji(realm, name)
     if (emoji === undefined) throw notFound(`Emoji '${name}' does not exist`)
     if (emoji.authorId !== me.id && !atLeast(me.role, ROLES.administrator))
       throw forbidden('Must be an organization administrator or emoji author')
-    turn.put('realmEmoji', { ...emoji, isDeactivated: true })
-    publish(realm, turn)
+    tx.put('realmEmoji', { ...emoji, isDeactivated: true })
+    publish(realm, tx)
   })
 }
 
@@ -73,7 +73,7 @@ export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint
 const fileName = (token: string): string => `emoji ${token}`
 const stillName = (token: string): string => `still ${token}`
 
-function publish(realm: Realm, turn: Transaction): void {
+function publish(realm: Realm, tx: Transaction): void {
   const realm_emoji = emojiObjects(realm)
-  turn.publish({ type: 'realm_emoji', to: 'everyone', make: () => ({ op: 'update', realm_emoji }) })
+  tx.publish({ type: 'realm_emoji', to: 'everyone', make: () => ({ op: 'update', realm_emoji }) })
 }

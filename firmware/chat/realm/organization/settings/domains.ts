@@ -18,9 +18,9 @@ export const domainObjects = ({ state }: Realm) =>
 const domainObject = ({ domain, allowSubdomains }: RealmDomain) => ({ domain, allow_subdomains: allowSubdomains })
 
 /** Throws `BAD_REQUEST` for what is none, and for one that is there. */
-export function addDomain(realm: Realm, given: string, allowSubdomains: boolean): [id: number, domain: string] {
+export function addDomain(realm: Realm, input: string, allowSubdomains: boolean): [id: number, domain: string] {
   return realm.transaction((turn) => {
-    const domain = given.trim().toLowerCase()
+    const domain = input.trim().toLowerCase()
     if (domain.length > CHARACTERS_MAX || !DOMAIN.test(domain)) throw badRequest(`Invalid domain: '${domain}'`)
     if (realm.state.realmDomain.has(domain))
       throw badRequest(`The domain ${domain} is already a part of your organization.`)
@@ -32,9 +32,9 @@ export function addDomain(realm: Realm, given: string, allowSubdomains: boolean)
   })
 }
 
-export function changeDomain(realm: Realm, given: string, allowSubdomains: boolean): void {
+export function changeDomain(realm: Realm, input: string, allowSubdomains: boolean): void {
   realm.transaction((turn) => {
-    const after = { ...find(realm, given), allowSubdomains }
+    const after = { ...find(realm, input), allowSubdomains }
     turn.put('realmDomain', after)
     const body = { op: 'change', realm_domain: domainObject(after) }
     turn.publish({ type: 'realm_domains', to: 'everyone', make: () => body })
@@ -42,18 +42,18 @@ export function changeDomain(realm: Realm, given: string, allowSubdomains: boole
 }
 
 /** With the last one goes the limit: otherwise nobody could come any more. */
-export function removeDomain(realm: Realm, given: string): void {
+export function removeDomain(realm: Realm, input: string): void {
   realm.transaction((turn) => {
-    const { domain } = find(realm, given)
+    const { domain } = find(realm, input)
     turn.remove('realmDomain', domain)
     if (realm.state.realmDomain.size === 0) changeRealmSettings(realm, turn, { emails_restricted_to_domains: false })
     turn.publish({ type: 'realm_domains', to: 'everyone', make: () => ({ op: 'remove', domain }) })
   })
 }
 
-function find({ state }: Realm, given: string): RealmDomain {
-  const domain = state.realmDomain.get(given.trim().toLowerCase())
-  if (domain === undefined) throw badRequest(`No entry found for domain ${given}.`)
+function find({ state }: Realm, input: string): RealmDomain {
+  const domain = state.realmDomain.get(input.trim().toLowerCase())
+  if (domain === undefined) throw badRequest(`No entry found for domain ${input}.`)
   return domain
 }
 

@@ -23,47 +23,47 @@ export const linkifierObjects = (realm: Realm) =>
   inOrder(realm).map(({ id, pattern, urlTemplate }) => ({ id, pattern, url_template: urlTemplate }))
 
 /** Its id; it comes last. Throws `BAD_REQUEST`. */
-export function addLinkifier(realm: Realm, given: GivenLinkifier): number {
-  return realm.transaction((turn) => {
+export function addLinkifier(realm: Realm, input: GivenLinkifier): number {
+  return realm.transaction((tx) => {
     const others = inOrder(realm)
-    const linkifier = { ...checked(realm, given, null), id: turn.nextId('linkifier') }
-    put(realm, turn, { ...linkifier, order: (others.at(-1)?.order ?? 0) + 1 })
+    const linkifier = { ...checked(realm, input, null), id: tx.nextId('linkifier') }
+    put(realm, tx, { ...linkifier, order: (others.at(-1)?.order ?? 0) + 1 })
     return linkifier.id
   })
 }
 
-export function changeLinkifier(realm: Realm, id: number, given: GivenLinkifier): void {
-  realm.transaction((turn) => put(realm, turn, { ...find(realm, id), ...checked(realm, given, id) }))
+export function changeLinkifier(realm: Realm, id: number, input: GivenLinkifier): void {
+  realm.transaction((tx) => put(realm, tx, { ...find(realm, id), ...checked(realm, input, id) }))
 }
 
 export function removeLinkifier(realm: Realm, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     find(realm, id)
-    turn.remove('linkifier', id)
-    publishLinkifiers(realm, turn)
+    tx.remove('linkifier', id)
+    publishLinkifiers(realm, tx)
   })
 }
 
 /** `ids` are all there are. */
 export function orderLinkifiers(realm: Realm, ids: readonly number[]): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = inOrder(realm)
     if (new Set(ids).size !== ids.length || ids.length !== before.length || before.some(({ id }) => !ids.includes(id)))
       throw badRequest('The ordered list must enumerate all existing linkifiers exactly once')
-    for (const linkifier of before) turn.put('linkifier', { ...linkifier, order: ids.indexOf(linkifier.id) + 1 })
-    publishLinkifiers(realm, turn)
+    for (const linkifier of before) tx.put('linkifier', { ...linkifier, order: ids.indexOf(linkifier.id) + 1 })
+    publishLinkifiers(realm, tx)
   })
 }
 
-function put(realm: Realm, turn: Transaction, linkifier: Linkifier): void {
-  turn.put('linkifier', linkifier)
-  publishLinkifiers(realm, turn)
+function put(realm: Realm, tx: Transaction, linkifier: Linkifier): void {
+  tx.put('linkifier', linkifier)
+  publishLinkifiers(realm, tx)
 }
 
 /** Clients that know no templates know no linkifiers. */
-function publishLinkifiers(realm: Realm, turn: Transaction): void {
+function publishLinkifiers(realm: Realm, tx: Transaction): void {
   const realm_linkifiers = linkifierObjects(realm)
-  turn.publish({
+  tx.publish({
     type: 'realm_linkifiers',
     to: 'everyone',
     make: ({ can }) => (can.linkifier_url_template ? { realm_linkifiers } : null),
@@ -76,9 +76,9 @@ function find({ state }: Realm, id: number): Linkifier {
   return linkifier
 }
 
-function checked(realm: Realm, given: GivenLinkifier, ownId: number | null): GivenLinkifier {
-  const pattern = given.pattern.trim()
-  const urlTemplate = given.urlTemplate.trim()
+function checked(realm: Realm, input: GivenLinkifier, ownId: number | null): GivenLinkifier {
+  const pattern = input.pattern.trim()
+  const urlTemplate = input.urlTemplate.trim()
   if (pattern.length > PATTERN_CHARACTERS_MAX)
     throw badRequest(`A pattern has at most ${PATTERN_CHARACTERS_MAX} characters`)
   if (urlTemplate.length > TEMPLATE_CHARACTERS_MAX)

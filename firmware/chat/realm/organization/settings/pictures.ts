@@ -29,21 +29,21 @@ export function realmPicture(realm: Realm, picture: RealmPicture): Uint8Array | 
 
 /** Null: back to what clients show for all. On disk before anybody hears of it; the old one goes after that. */
 export function setRealmPicture(realm: Realm, picture: RealmPicture, bytes: Uint8Array | null): Record<string, string> {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     const organization = organizationOf(realm.state)
     const before = organization.pictures?.[picture]
     const after = { version: (before?.version ?? 1) + 1, isSet: bytes !== null }
     if (bytes !== null) realm.store.files.putPicture(fileName(picture, after.version), bytes)
     const changed = { ...organization, pictures: { ...organization.pictures, [picture]: after } }
-    turn.put('organization', changed)
-    publish(turn, picture, pictureFields(changed, picture))
-    if (before?.isSet) turn.onCommit(() => forget(realm, picture, before.version))
+    tx.put('organization', changed)
+    publish(tx, picture, pictureFields(changed, picture))
+    if (before?.isSet) tx.onCommit(() => forget(realm, picture, before.version))
     return pictureFields(changed, picture)
   })
 }
 
-function publish(turn: Transaction, property: RealmPicture, data: Record<string, string>): void {
-  turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property, data }) })
+function publish(tx: Transaction, property: RealmPicture, data: Record<string, string>): void {
+  tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property, data }) })
 }
 
 /** The change is made by then, and must not seem to have failed. */

@@ -24,33 +24,33 @@ export const playgroundObjects = ({ state }: Realm) =>
   }))
 
 /** Its id. Throws `BAD_REQUEST` and `REQUEST_VARIABLE_INVALID`. */
-export function addPlayground(realm: Realm, given: GivenPlayground): number {
-  return realm.transaction((turn) => {
-    const playground = { ...checked(given), id: turn.nextId('playground') }
+export function addPlayground(realm: Realm, input: GivenPlayground): number {
+  return realm.transaction((tx) => {
+    const playground = { ...checked(input), id: tx.nextId('playground') }
     for (const { name, language } of realm.state.playground.all())
       if (name === playground.name && language === playground.language)
         throw badRequest('Realm playground with this Realm, Pygments language and Name already exists.')
-    turn.put('playground', playground)
-    publish(realm, turn)
+    tx.put('playground', playground)
+    publish(realm, tx)
     return playground.id
   })
 }
 
 export function removePlayground(realm: Realm, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     if (!realm.state.playground.has(id)) throw badRequest('Invalid playground')
-    turn.remove('playground', id)
-    publish(realm, turn)
+    tx.remove('playground', id)
+    publish(realm, tx)
   })
 }
 
-function publish(realm: Realm, turn: Transaction): void {
+function publish(realm: Realm, tx: Transaction): void {
   const realm_playgrounds = playgroundObjects(realm)
-  turn.publish({ type: 'realm_playgrounds', to: 'everyone', make: () => ({ realm_playgrounds }) })
+  tx.publish({ type: 'realm_playgrounds', to: 'everyone', make: () => ({ realm_playgrounds }) })
 }
 
-function checked(given: GivenPlayground): GivenPlayground {
-  const [name, language, urlTemplate] = [given.name.trim(), given.language.trim(), given.urlTemplate.trim()]
+function checked(input: GivenPlayground): GivenPlayground {
+  const [name, language, urlTemplate] = [input.name.trim(), input.language.trim(), input.urlTemplate.trim()]
   if (name === '' || [...name].length > NAME_CHARACTERS_MAX)
     throw invalidParameter('name', `name must have 1 to ${NAME_CHARACTERS_MAX} characters`)
   if (!LANGUAGE.test(language)) throw invalidParameter('pygments_language', 'Invalid characters in pygments language')

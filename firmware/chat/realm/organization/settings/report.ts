@@ -26,8 +26,8 @@ export type ReportType = keyof typeof REPORT_TYPES
 const DESCRIPTION_CHARACTERS_MAX = 1000
 
 /** Throws `BAD_REQUEST` for a message that the caller may not read, and where there is no channel for reports. */
-export function reportMessage(realm: Realm, me: User, id: number, type: ReportType, given: string): void {
-  const description = given.trim()
+export function reportMessage(realm: Realm, me: User, id: number, type: ReportType, input: string): void {
+  const description = input.trim()
   if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
     throw invalidParameter('description', `description must have at most ${DESCRIPTION_CHARACTERS_MAX} characters`)
   if (type === 'other' && description === '') throw badRequest('An explanation is required.')

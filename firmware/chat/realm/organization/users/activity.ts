@@ -14,34 +14,34 @@ import { begun, ended } from '../channels/subscribe.ts'
 import { revokeInvitationsOf } from './invitations.ts'
 
 /** Within a change: the account's bots go first. Its keys stay: they are answered that it is deactivated. */
-export function deactivate(realm: Realm, turn: Transaction, user: User): void {
+export function deactivate(realm: Realm, tx: Transaction, user: User): void {
   if (!user.isActive) return
-  for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
-  setActive(realm, turn, user, false)
-  renewLostKeys(realm, turn, realm.state.user.get(user.id)!)
-  hidePresence(realm, turn, user)
-  revokeInvitationsOf(realm, turn, user.id)
-  turn.onCommit(() => realm.events.dropQueuesOf(user.id))
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, tx, bot)
+  setActive(realm, tx, user, false)
+  renewLostKeys(realm, tx, realm.state.user.get(user.id)!)
+  hidePresence(realm, tx, user)
+  revokeInvitationsOf(realm, tx, user.id)
+  tx.onCommit(() => realm.events.dropQueuesOf(user.id))
 }
 
 /** Within a change. Bots of the account stay as they are: each is reactivated by itself. */
-export function reactivate(realm: Realm, turn: Transaction, user: User): void {
-  if (!user.isActive) setActive(realm, turn, user, true)
+export function reactivate(realm: Realm, tx: Transaction, user: User): void {
+  if (!user.isActive) setActive(realm, tx, user, true)
 }
 
-function setActive(realm: Realm, turn: Transaction, before: User, isActive: boolean): void {
+function setActive(realm: Realm, tx: Transaction, before: User, isActive: boolean): void {
   const after = { ...before, isActive }
-  turn.put('user', after)
-  publishPerson(realm, turn, after, { is_active: isActive })
-  if (after.bot !== null) publishBotUpdate(realm, turn, after, { is_active: isActive })
-  publishMemberships(realm, turn, before, after)
+  tx.put('user', after)
+  publishPerson(realm, tx, after, { is_active: isActive })
+  if (after.bot !== null) publishBotUpdate(realm, tx, after, { is_active: isActive })
+  publishMemberships(realm, tx, before, after)
   for (const [channelId, subscription] of realm.state.subscriptionsOf.get(after.id)) {
     const channel = realm.state.channel.get(channelId)
     if (channel === undefined || !subscription.isActive) continue
     const intervals = (isActive ? begun : ended)(realm, channel, subscription.intervals)
-    turn.put('subscription', { ...subscription, intervals }) // he stays subscribed
+    tx.put('subscription', { ...subscription, intervals }) // he stays subscribed
     const viewers = viewersOf(realm, channel)
-    if (isActive) publishPeers(turn, 'peer_add', channel, [after.id], viewers)
-    else publishPeers(turn, 'peer_remove', channel, [after.id], viewers, 'deactivation')
+    if (isActive) publishPeers(tx, 'peer_add', channel, [after.id], viewers)
+    else publishPeers(tx, 'peer_remove', channel, [after.id], viewers, 'deactivation')
   }
 }

@@ -10,11 +10,11 @@ export const alertWordsOf = (realm: Realm, user: User): readonly string[] =>
   realm.state.alertWords.get(user.id)?.value ?? []
 
 /** Words are the same in any case: the first that was given stays. Throws `BAD_REQUEST` when there are too many. */
-export function addAlertWords(realm: Realm, me: User, given: readonly string[]): readonly string[] {
+export function addAlertWords(realm: Realm, me: User, input: readonly string[]): readonly string[] {
   const before = alertWordsOf(realm, me)
   const known = new Set(before.map(key))
   const added: string[] = []
-  for (const word of cleaned(given)) {
+  for (const word of cleaned(input)) {
     if (known.has(key(word))) continue
     known.add(key(word))
     added.push(word)
@@ -22,9 +22,9 @@ export function addAlertWords(realm: Realm, me: User, given: readonly string[]):
   return added.length === 0 ? before : put(realm, me, [...before, ...added])
 }
 
-export function removeAlertWords(realm: Realm, me: User, given: readonly string[]): readonly string[] {
+export function removeAlertWords(realm: Realm, me: User, input: readonly string[]): readonly string[] {
   const before = alertWordsOf(realm, me)
-  const gone = new Set(given.map((word) => key(word.trim())))
+  const gone = new Set(input.map((word) => key(word.trim())))
   const left = before.filter((word) => !gone.has(key(word)))
   return left.length === before.length ? before : put(realm, me, left)
 }
@@ -37,8 +37,8 @@ function put(realm: Realm, me: User, words: readonly string[]): readonly string[
   })
 }
 
-function cleaned(given: readonly string[]): string[] {
-  const words = given.map((word) => word.trim()).filter((word) => word !== '')
+function cleaned(input: readonly string[]): string[] {
+  const words = input.map((word) => word.trim()).filter((word) => word !== '')
   if (words.some((word) => [...word].length > WORD_CHARACTERS_MAX))
     throw invalidParameter('alert_words', `alert_words: a word must have at most ${WORD_CHARACTERS_MAX} characters`)
   return words

@@ -33,15 +33,15 @@ export const pictureOf = (realm: Realm, user: User): Uint8Array | undefined =>
   user.avatarSource === 'U' ? realm.store.files.picture(pictureName(user)) : undefined
 
 /** Within a change. The picture is on disk before the account says that it has it, and the old one goes after that. */
-export function setPicture(realm: Realm, turn: Transaction, user: User, bytes: Uint8Array): User {
+export function setPicture(realm: Realm, tx: Transaction, user: User, bytes: Uint8Array): User {
   const after: User = { ...user, avatarSource: 'U', avatarVersion: user.avatarVersion + 1 }
   realm.store.files.putPicture(pictureName(after), bytes)
-  return put(realm, turn, user, after)
+  return put(realm, tx, user, after)
 }
 
 /** Within a change: back to what the organisation has for all. */
-export const removePicture = (realm: Realm, turn: Transaction, user: User): User =>
-  put(realm, turn, user, {
+export const removePicture = (realm: Realm, tx: Transaction, user: User): User =>
+  put(realm, tx, user, {
     ...user,
     avatarSource: realmSetting(organizationOf(realm.state), 'default_avatar_source'),
     avatarVersion: user.avatarVersion + 1,
@@ -54,9 +54,9 @@ function forget(realm: Realm, before: User): void {
   } catch {}
 }
 
-function put(realm: Realm, turn: Transaction, before: User, after: User): User {
-  turn.put('user', after)
-  publishAvatar(realm, turn, after)
-  if (before.avatarSource === 'U') turn.onCommit(() => forget(realm, before))
+function put(realm: Realm, tx: Transaction, before: User, after: User): User {
+  tx.put('user', after)
+  publishAvatar(realm, tx, after)
+  if (before.avatarSource === 'U') tx.onCommit(() => forget(realm, before))
   return after
 }

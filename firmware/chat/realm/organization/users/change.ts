@@ -21,10 +21,10 @@ import { expectAllowedAddress } from '../settings/domains.ts'
 import { welcome } from './welcome.ts'
 
 /** Within a change: an account that everybody hears of. */
-export function addUser(realm: Realm, turn: Transaction, given: NewUser): User {
-  const user = createUser(realm, turn, given)
-  publishNewUser(realm, turn, user)
-  publishMemberships(realm, turn, undefined, user)
+export function addUser(realm: Realm, tx: Transaction, input: NewUser): User {
+  const user = createUser(realm, tx, input)
+  publishNewUser(realm, tx, user)
+  publishMemberships(realm, tx, undefined, user)
   return user
 }
 
@@ -40,32 +40,32 @@ interface Beginning {
  */
 export function addPerson(
   realm: Realm,
-  turn: Transaction,
-  given: NewUser,
+  tx: Transaction,
+  input: NewUser,
   {
     channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived),
     welcomeText = realmSetting(organizationOf(realm.state), 'welcome_message_custom_text'),
   }: Beginning = {},
 ): User {
-  expectAllowedAddress(realm, given.email)
-  const user = addUser(realm, turn, given)
+  expectAllowedAddress(realm, input.email)
+  const user = addUser(realm, tx, input)
   subscribe(
     realm,
-    turn,
+    tx,
     channels.map((channel) => ({ user, channel })),
   )
-  welcome(realm, turn, user, welcomeText)
+  welcome(realm, tx, user, welcomeText)
   return user
 }
 
 /** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no name, `BAD_REQUEST` for one that is taken. */
-export function changeName(realm: Realm, turn: Transaction, user: User, given: string): User {
-  const name = checkedName(given)
+export function changeName(realm: Realm, tx: Transaction, user: User, input: string): User {
+  const name = checkedName(input)
   if (name === user.fullName) return user
   expectFreeName(realm, name, user)
   const after = { ...user, fullName: name }
-  turn.put('user', after)
-  publishPerson(realm, turn, after, { full_name: name })
+  tx.put('user', after)
+  publishPerson(realm, tx, after, { full_name: name })
   return after
 }
 
@@ -80,7 +80,7 @@ export function expectFreeName(realm: Realm, name: string, user: User | null): v
 }
 
 /** Within a change: only owners make and unmake owners, and one stays. A bot may have at most the role of its owner. */
-export function changeRole(realm: Realm, turn: Transaction, me: User, user: User, role: Role): User {
+export function changeRole(realm: Realm, tx: Transaction, me: User, user: User, role: Role): User {
   if (role === user.role) return user
   if ((role === ROLES.owner || user.role === ROLES.owner) && me.role !== ROLES.owner)
     throw forbidden('Must be an organization owner')
@@ -89,26 +89,26 @@ export function changeRole(realm: Realm, turn: Transaction, me: User, user: User
   const owner = user.bot?.ownerId == null ? undefined : realm.state.user.get(user.bot.ownerId)
   if (owner !== undefined && !atLeast(owner.role, role))
     throw forbidden('A bot cannot have a higher role than its owner')
-  return putRole(realm, turn, user, role)
+  return putRole(realm, tx, user, role)
 }
 
 /** Within a change: a bot gets the role of `owner` if its own is higher. */
-export const limitRole = (realm: Realm, turn: Transaction, bot: User, owner: User): User =>
-  atLeast(owner.role, bot.role) ? bot : putRole(realm, turn, bot, owner.role)
+export const limitRole = (realm: Realm, tx: Transaction, bot: User, owner: User): User =>
+  atLeast(owner.role, bot.role) ? bot : putRole(realm, tx, bot, owner.role)
 
 /** Bots of a demoted account are demoted with it. */
-function putRole(realm: Realm, turn: Transaction, user: User, role: Role): User {
+function putRole(realm: Realm, tx: Transaction, user: User, role: Role): User {
   const after = { ...user, role }
   const publishSight = trackVisibility(realm, [user.id])
-  turn.put('user', after)
-  publishPerson(realm, turn, after, { role })
-  publishMemberships(realm, turn, user, after)
-  markUnreadableRead(realm, turn, after, realm.state.channel.all())
-  if (user.role === ROLES.guest) publishFoldersTo(realm, turn, after) // before the channels in them
-  publishSight(turn)
-  publishRoleSight(realm, turn, user, after)
-  for (const bot of [...realm.state.botsOf.get(user.id).values()]) limitRole(realm, turn, bot, after)
-  renewLostKeys(realm, turn, after)
+  tx.put('user', after)
+  publishPerson(realm, tx, after, { role })
+  publishMemberships(realm, tx, user, after)
+  markUnreadableRead(realm, tx, after, realm.state.channel.all())
+  if (user.role === ROLES.guest) publishFoldersTo(realm, tx, after) // before the channels in them
+  publishSight(tx)
+  publishRoleSight(realm, tx, user, after)
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) limitRole(realm, tx, bot, after)
+  renewLostKeys(realm, tx, after)
   return after
 }
 
@@ -121,19 +121,19 @@ interface GivenAddress {
 }
 
 /** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no address, `BAD_REQUEST` for one that is taken. */
-export function changeAddress(realm: Realm, turn: Transaction, user: User, given: GivenAddress): User {
-  const { email, parameter, isAddressTrusted } = given
+export function changeAddress(realm: Realm, tx: Transaction, user: User, input: GivenAddress): User {
+  const { email, parameter, isAddressTrusted } = input
   const deliveryEmail = freeAddress(realm, email, user.id, parameter)
   if (deliveryEmail !== user.deliveryEmail) expectAllowedAddress(realm, deliveryEmail)
   else if (!isAddressTrusted || user.isAddressTrusted) return user
-  return putAddresses(realm, turn, user, { ...user, deliveryEmail, isAddressTrusted })
+  return putAddresses(realm, tx, user, { ...user, deliveryEmail, isAddressTrusted })
 }
 
 /** Within a change: the address for the API follows from the real one and from who may see that. */
-export function putAddresses(realm: Realm, turn: Transaction, before: User, changed: User): User {
+export function putAddresses(realm: Realm, tx: Transaction, before: User, changed: User): User {
   const after = { ...changed, email: apiAddress(organizationOf(realm.state), changed) }
-  turn.put('user', after)
-  publishAddresses(realm, turn, before, after)
+  tx.put('user', after)
+  publishAddresses(realm, tx, before, after)
   return after
 }
 

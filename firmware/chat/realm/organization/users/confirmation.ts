@@ -17,16 +17,16 @@ const NOTICE =
  * Within a change. The account may be of somebody else who chose this address: every other way into it ends the first time.
  * Nothing that is read is deleted, since most accounts are of the person who signs in.
  */
-export function confirmAddress(realm: Realm, turn: Transaction, user: User): User {
+export function confirmAddress(realm: Realm, tx: Transaction, user: User): User {
   if (user.isAddressTrusted) return user
   const after = { ...user, isAddressTrusted: true }
-  turn.put('user', after)
-  revokeKeys(realm, turn, user)
-  turn.remove('password', user.id)
-  for (const bot of [...realm.state.botsOf.get(user.id).values()]) if (isBot(bot)) renewKey(realm, turn, bot)
-  revokeInvitationsOf(realm, turn, user.id)
-  holdScheduled(realm, turn, user)
-  noticePerson(realm, turn, after, NOTICE)
-  turn.onCommit(() => realm.events.dropQueuesOf(user.id))
+  tx.put('user', after)
+  revokeKeys(realm, tx, user)
+  tx.remove('password', user.id)
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) if (isBot(bot)) renewKey(realm, tx, bot)
+  revokeInvitationsOf(realm, tx, user.id)
+  holdScheduled(realm, tx, user)
+  noticePerson(realm, tx, after, NOTICE)
+  tx.onCommit(() => realm.events.dropQueuesOf(user.id))
   return after
 }

@@ -30,10 +30,10 @@ export const draftsAtRegister = (realm: Realm, me: User) =>
   userSetting(me, 'enable_drafts_synchronization') ? allOf(realm, me).map(form) : []
 
 /** All of them or none; their ids, in the order in which they were given. Throws `BAD_REQUEST`. */
-export function addDrafts(realm: Realm, me: User, given: readonly DraftGiven[]): number[] {
+export function addDrafts(realm: Realm, me: User, input: readonly DraftGiven[]): number[] {
   expectSynchronized(me)
   return realm.transaction((turn) => {
-    const drafts = given.map((one) => ({ id: turn.nextId('draft'), ...checked(realm, me, one) }))
+    const drafts = input.map((one) => ({ id: turn.nextId('draft'), ...checked(realm, me, one) }))
     for (const draft of drafts) turn.put('draft', draft)
     if (drafts.length > 0) publishOwn(turn, me, 'drafts', 'add', { drafts: drafts.map(form) })
     return drafts.map(({ id }) => id)
@@ -41,11 +41,11 @@ export function addDrafts(realm: Realm, me: User, given: readonly DraftGiven[]):
 }
 
 /** Throws 404, and `BAD_REQUEST`. */
-export function replaceDraft(realm: Realm, me: User, id: number, given: DraftGiven): void {
+export function replaceDraft(realm: Realm, me: User, id: number, input: DraftGiven): void {
   expectSynchronized(me)
   realm.transaction((turn) => {
     findDraft(realm, me, id)
-    const draft = { id, ...checked(realm, me, given) }
+    const draft = { id, ...checked(realm, me, input) }
     turn.put('draft', draft)
     publishOwn(turn, me, 'drafts', 'update', { draft: form(draft) })
   })

@@ -23,11 +23,11 @@ import { clearProfile } from './profile-values.ts'
 type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
 
 /** Within the change that deactivates the account and its bots, so that they write nothing more: what `erase` does after it. */
-export function planErasure(realm: Realm, turn: Transaction, user: User, erased: Erased): void {
+export function planErasure(realm: Realm, tx: Transaction, user: User, erased: Erased): void {
   if (!Object.values(erased).includes(true)) return
   for (const { id } of [...realm.state.botsOf.get(user.id).values(), user]) {
     const planned = realm.state.erasure.get(id)
-    turn.put('erasure', {
+    tx.put('erasure', {
       userId: id,
       after: 0,
       publicMessages: erased.publicMessages || planned?.publicMessages === true,
@@ -42,7 +42,7 @@ export function planErasure(realm: Realm, turn: Transaction, user: User, erased:
 export async function erase(realm: Realm): Promise<void> {
   for (const { userId } of [...realm.state.erasure.all()]) {
     await setImmediate() // what has deactivated him was a turn's work already
-    while (!(await inBatches(realm, (turn, count) => erasePart(realm, turn, userId, count)))) {
+    while (!(await inBatches(realm, (tx, count) => erasePart(realm, tx, userId, count)))) {
       // It is to go, however long that takes.
     }
     realm.store.clearLog()
@@ -53,21 +53,21 @@ export async function erase(realm: Realm): Promise<void> {
 const WINDOW = 500
 
 /** True when all is done. */
-function erasePart(realm: Realm, turn: Transaction, userId: number, count: number): boolean {
+function erasePart(realm: Realm, tx: Transaction, userId: number, count: number): boolean {
   const erasure = realm.state.erasure.get(userId)
   if (erasure === undefined) return true
   const rows = realm.store.messages.oldestBy(userId, erasure.after, WINDOW)
   const meant = rows.filter((row) => isMeant(realm, row, erasure))
   const upTo = meant[0] ?? rows.at(-1)
   if (upTo === undefined) {
-    turn.remove('erasure', userId)
-    if (erasure.profile) clearAccount(realm, turn, realm.state.user.get(userId)!)
+    tx.remove('erasure', userId)
+    if (erasure.profile) clearAccount(realm, tx, realm.state.user.get(userId)!)
     return true
   }
   const { recipient, topic } = upTo
   const inOnePlace = meant.filter((row) => row.recipient === recipient && row.topic === topic)
-  removeMessages(realm, turn, inOnePlace.slice(0, count))
-  turn.put('erasure', { ...erasure, after: upTo.id })
+  removeMessages(realm, tx, inOnePlace.slice(0, count))
+  tx.put('erasure', { ...erasure, after: upTo.id })
   return false
 }
 
@@ -78,17 +78,17 @@ function isMeant({ state }: Realm, { recipient }: PlacedRow, erasure: Erasure): 
 }
 
 /** Nothing of it tells any more whose it was, and nobody signs in to it. */
-function clearAccount(realm: Realm, turn: Transaction, before: User): void {
-  revokeKeys(realm, turn, before)
-  turn.remove('password', before.id)
-  clearStatus(realm, turn, before)
+function clearAccount(realm: Realm, tx: Transaction, before: User): void {
+  revokeKeys(realm, tx, before)
+  tx.remove('password', before.id)
+  clearStatus(realm, tx, before)
   const named = { ...before, fullName: `Deleted user ${before.id}`, isDeleted: true }
-  turn.put('user', named)
-  publishPerson(realm, turn, named, { full_name: named.fullName })
-  publishPerson(realm, turn, named, { is_deleted: true })
-  const nameless = clearProfile(realm, turn, named)
+  tx.put('user', named)
+  publishPerson(realm, tx, named, { full_name: named.fullName })
+  publishPerson(realm, tx, named, { is_deleted: true })
+  const nameless = clearProfile(realm, tx, named)
   const deliveryEmail = `deleted-${placeholderAddress(organizationOf(realm.state), before.id)}`
-  const hidden = putAddresses(realm, turn, nameless, { ...nameless, deliveryEmail, settings: {} })
-  if (userSetting(before, 'timezone') !== '') publishPerson(realm, turn, hidden, { email: hidden.email, timezone: '' })
-  removePicture(realm, turn, hidden)
+  const hidden = putAddresses(realm, tx, nameless, { ...nameless, deliveryEmail, settings: {} })
+  if (userSetting(before, 'timezone') !== '') publishPerson(realm, tx, hidden, { email: hidden.email, timezone: '' })
+  removePicture(realm, tx, hidden)
 }

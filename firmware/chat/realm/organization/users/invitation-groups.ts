@@ -19,13 +19,13 @@ const mayAddTo = (realm: Realm, me: User, group: Group): boolean =>
   mayManageGroup(realm, group, me) || mayInGroup(realm, group, 'can_add_members_group', me)
 
 /** Within a change: those that are still there, and to which the inviter may still add others. */
-export function enterGroups(realm: Realm, turn: Transaction, user: User, inviter: User, ids: readonly number[]): void {
+export function enterGroups(realm: Realm, tx: Transaction, user: User, inviter: User, ids: readonly number[]): void {
   for (const id of ids) {
     const group = realm.state.group.get(id)
     if (group === undefined || group.isDeactivated || !mayAddTo(realm, inviter, group)) continue
     const publishSight = watchGroup(realm, id, () => [user.id])
-    turn.put('group', { ...group, members: [...group.members, user.id] })
-    publishGroup(realm, turn, group, { op: 'add_members', group_id: id, user_ids: [user.id] })
-    publishSight(turn)
+    tx.put('group', { ...group, members: [...group.members, user.id] })
+    publishGroup(realm, tx, group, { op: 'add_members', group_id: id, user_ids: [user.id] })
+    publishSight(tx)
   }
 }

@@ -46,20 +46,20 @@ export function invite(
   { notifyInviter, ...terms }: InvitationTerms & { notifyInviter: boolean },
   urlOfKey: (key: string) => string,
 ): void {
-  const skipped = realm.transaction((turn) => {
+  const skipped = realm.transaction((tx) => {
     if (!mayInvite(realm, me, false)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
     const emails = readAddresses(realm, addresses)
     const skipped = [...emails].flatMap((email) => accountProblem(realm, email) ?? [])
     if (skipped.length === emails.size) throw failed("We weren't able to invite anyone.", skipped)
     for (const [email] of skipped) emails.delete(email)
-    expectRoom(realm, turn, emails.size)
+    expectRoom(realm, tx, emails.size)
     const links = [...emails].map((email) => {
-      const { key } = add(realm, turn, me, { ...checked, email, notifyInviter })
+      const { key } = add(realm, tx, me, { ...checked, email, notifyInviter })
       return `* ${email}: ${urlOfKey(key)}`
     })
-    sayLinks(realm, turn, me, links)
-    publishChanged(realm, turn, me.id)
+    sayLinks(realm, tx, me, links)
+    publishChanged(realm, tx, me.id)
     return skipped
   })
   if (skipped.length > 0)
@@ -68,12 +68,12 @@ export function invite(
 
 /** The link. */
 export function makeLink(realm: Realm, me: User, terms: InvitationTerms, urlOfKey: (key: string) => string): string {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     if (!mayInvite(realm, me, true)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
-    expectRoom(realm, turn, 1)
-    const { key } = add(realm, turn, me, { ...checked, email: null, notifyInviter: false })
-    publishChanged(realm, turn, me.id)
+    expectRoom(realm, tx, 1)
+    const { key } = add(realm, tx, me, { ...checked, email: null, notifyInviter: false })
+    publishChanged(realm, tx, me.id)
     return urlOfKey(key)
   })
 }
@@ -99,29 +99,29 @@ const form = (realm: Realm, me: User, one: Invitation, urlOfKey: (key: string) =
 })
 
 export function revokeInvitation(realm: Realm, me: User, id: number, isMultiuse: boolean): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const one = findManaged(realm, me, id, isMultiuse)
-    turn.remove('invitation', one.id)
-    publishChanged(realm, turn, one.inviterId)
+    tx.remove('invitation', one.id)
+    publishChanged(realm, tx, one.inviterId)
   })
 }
 
 /** Within a change: of an account that is deactivated. */
-export function revokeInvitationsOf(realm: Realm, turn: Transaction, userId: number): void {
+export function revokeInvitationsOf(realm: Realm, tx: Transaction, userId: number): void {
   const own = [...realm.state.invitation.all()].filter(({ inviterId }) => inviterId === userId)
-  for (const { id } of own) turn.remove('invitation', id)
-  if (own.length > 0) publishChanged(realm, turn, userId)
+  for (const { id } of own) tx.remove('invitation', id)
+  if (own.length > 0) publishChanged(realm, tx, userId)
 }
 
 /** Says its link again, to the caller; it is open as long again as it was at first. */
 export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (key: string) => string): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const one = findManaged(realm, me, id, false)
     expectMayGive(me, one.role)
     const time = nowOf(realm)
-    turn.put('invitation', { ...one, time, expires: endOf(time, one.minutes) })
-    sayLinks(realm, turn, me, [`* ${one.email}: ${urlOfKey(openText(realm, one.sealedKey) ?? '')}`])
-    publishChanged(realm, turn, one.inviterId)
+    tx.put('invitation', { ...one, time, expires: endOf(time, one.minutes) })
+    sayLinks(realm, tx, me, [`* ${one.email}: ${urlOfKey(openText(realm, one.sealedKey) ?? '')}`])
+    publishChanged(realm, tx, one.inviterId)
   })
 }
 
@@ -151,12 +151,12 @@ export const welcomeTextOf = (inviter: User, { welcomeText }: Invitation): strin
 const mayWelcome = ({ role }: User): boolean => atLeast(role, ROLES.administrator)
 
 /** Contract V13. Within a change. */
-export function publishChanged(realm: Realm, turn: Transaction, inviterId: number): void {
+export function publishChanged(realm: Realm, tx: Transaction, inviterId: number): void {
   const to = [...realm.state.user.all()].filter(
     ({ id, role, isActive, bot }) =>
       isActive && bot === null && (id === inviterId || atLeast(role, ROLES.administrator)),
   )
-  turn.publish({ type: 'invites_changed', to: to.map(({ id }) => id), make: () => ({}) })
+  tx.publish({ type: 'invites_changed', to: to.map(({ id }) => id), make: () => ({}) })
 }
 
 const isOpen = (realm: Realm, { expires }: Invitation): boolean => expires === null || expires > nowOf(realm)
@@ -167,27 +167,27 @@ const hashOf = (key: string): string => createHash('sha256').update(key).digest(
 
 function add(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
-  given: InvitationTerms & Pick<Invitation, 'email' | 'notifyInviter'>,
+  input: InvitationTerms & Pick<Invitation, 'email' | 'notifyInviter'>,
 ): { key: string } {
   const key = randomKey(realm.random)
   const time = nowOf(realm)
-  turn.put('invitation', {
-    id: turn.nextId('invitation'),
+  tx.put('invitation', {
+    id: tx.nextId('invitation'),
     hash: hashOf(key),
     sealedKey: sealText(realm, key),
     inviterId: me.id,
     time,
-    expires: endOf(time, given.minutes),
-    ...given,
+    expires: endOf(time, input.minutes),
+    ...input,
   })
   return { key }
 }
 
 /** Those that are over make room. */
-function expectRoom(realm: Realm, turn: Transaction, wanted: number): void {
-  for (const one of [...realm.state.invitation.all()]) if (!isOpen(realm, one)) turn.remove('invitation', one.id)
+function expectRoom(realm: Realm, tx: Transaction, wanted: number): void {
+  for (const one of [...realm.state.invitation.all()]) if (!isOpen(realm, one)) tx.remove('invitation', one.id)
   if (realm.state.invitation.size + wanted > OPEN_MAX) throw tooMany()
 }
 
@@ -216,8 +216,8 @@ function checkedTerms(realm: Realm, me: User, terms: InvitationTerms): Invitatio
 }
 
 /** What is between commas or on lines of its own: an address, or a name with one in `<>`. Throws `INVITATION_FAILED`. */
-function readAddresses(realm: Realm, given: string): Set<string> {
-  const texts = given
+function readAddresses(realm: Realm, input: string): Set<string> {
+  const texts = input
     .split(/[,\n]/)
     .map((text) => text.trim())
     .filter((text) => text !== '')
@@ -274,9 +274,9 @@ function findManaged(realm: Realm, me: User, id: number, isMultiuse: boolean): I
 
 const noSuch = () => badRequest('No such invitation')
 
-function sayLinks(realm: Realm, turn: Transaction, me: User, lines: readonly string[]): void {
+function sayLinks(realm: Realm, tx: Transaction, me: User, lines: readonly string[]): void {
   for (let from = 0; from < lines.length; from += LINKS_OF_MESSAGE_MAX) {
     const some = lines.slice(from, from + LINKS_OF_MESSAGE_MAX).join('\n')
-    noticePerson(realm, turn, me, `No mail is sent from here. Please pass on the links of your invitations:\n\n${some}`)
+    noticePerson(realm, tx, me, `No mail is sent from here. Please pass on the links of your invitations:\n\n${some}`)
   }
 }

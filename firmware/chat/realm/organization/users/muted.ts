@@ -8,22 +8,22 @@ import type { Transaction } from '../../model/turn.ts'
 const mutedBy = (realm: Realm, user: User) => realm.state.mutedUsers.get(user.id)?.value ?? []
 
 /** Throws `BAD_REQUEST` for oneself, and for whoever is muted already. */
-export function mute(realm: Realm, turn: Transaction, me: User, user: User): void {
+export function mute(realm: Realm, tx: Transaction, me: User, user: User): void {
   if (user.id === me.id) throw badRequest('Cannot mute self')
   const muted = mutedBy(realm, me)
   if (muted.some(({ id }) => id === user.id)) throw badRequest('User already muted')
-  put(turn, me, [...muted, { id: user.id, timestamp: nowOf(realm) }])
+  put(tx, me, [...muted, { id: user.id, timestamp: nowOf(realm) }])
 }
 
 /** Throws `BAD_REQUEST` for whoever is not muted. */
-export function unmute(realm: Realm, turn: Transaction, me: User, user: User): void {
+export function unmute(realm: Realm, tx: Transaction, me: User, user: User): void {
   const muted = mutedBy(realm, me)
   const left = muted.filter(({ id }) => id !== user.id)
   if (left.length === muted.length) throw badRequest('User is not muted')
-  put(turn, me, left)
+  put(tx, me, left)
 }
 
-function put(turn: Transaction, me: User, muted: ReturnType<typeof mutedBy>): void {
-  turn.put('mutedUsers', { userId: me.id, value: muted })
-  turn.publish({ type: 'muted_users', to: [me.id], make: () => ({ muted_users: muted }) })
+function put(tx: Transaction, me: User, muted: ReturnType<typeof mutedBy>): void {
+  tx.put('mutedUsers', { userId: me.id, value: muted })
+  tx.publish({ type: 'muted_users', to: [me.id], make: () => ({ muted_users: muted }) })
 }

@@ -27,16 +27,16 @@ export const navigationViewsOf = (realm: Realm, me: User) =>
 export function addNavigationView(
   realm: Realm,
   me: User,
-  given: { fragment: string; isPinned: boolean; name: string | undefined },
+  input: { fragment: string; isPinned: boolean; name: string | undefined },
 ): void {
   realm.transaction((turn) => {
-    const fragment = checkedText('fragment', given.fragment)
-    const name = checkedName(fragment, given.name)
+    const fragment = checkedText('fragment', input.fragment)
+    const name = checkedName(fragment, input.name)
     if (name === null && !BUILT_IN.has(fragment)) throw badRequest('Custom views must have a valid name.')
     const views = realm.state.navigationViewsOf.get(me.id)
     if (views.has(fragment)) throw badRequest('Navigation view already exists.')
     expectNewName(realm, me, name)
-    const view = { userId: me.id, fragment, isPinned: given.isPinned, name }
+    const view = { userId: me.id, fragment, isPinned: input.isPinned, name }
     turn.put('navigationView', view)
     publishOwn(turn, me, 'navigation_view', 'add', { navigation_view: form(view) })
   })
@@ -47,13 +47,13 @@ export function changeNavigationView(
   realm: Realm,
   me: User,
   fragment: string,
-  given: { isPinned: boolean | undefined; name: string | undefined },
+  input: { isPinned: boolean | undefined; name: string | undefined },
 ): void {
   realm.transaction((turn) => {
     const before = find(realm, me, fragment)
-    const name = given.name === undefined ? before.name : checkedName(fragment, given.name)
+    const name = input.name === undefined ? before.name : checkedName(fragment, input.name)
     if (name !== before.name) expectNewName(realm, me, name)
-    const after = { ...before, name, isPinned: given.isPinned ?? before.isPinned }
+    const after = { ...before, name, isPinned: input.isPinned ?? before.isPinned }
     const data = {
       ...(after.name !== before.name && { name: after.name }),
       ...(after.isPinned !== before.isPinned && { is_pinned: after.isPinned }),
@@ -78,14 +78,14 @@ function find(realm: Realm, me: User, fragment: string): NavigationView {
   return view
 }
 
-function checkedName(fragment: string, given: string | undefined): string | null {
-  if (given === undefined) return null
+function checkedName(fragment: string, input: string | undefined): string | null {
+  if (input === undefined) return null
   if (BUILT_IN.has(fragment)) throw badRequest('Built-in views cannot have a custom name.')
-  return checkedText('name', given)
+  return checkedText('name', input)
 }
 
-function checkedText(parameter: string, given: string): string {
-  const text = given.trim()
+function checkedText(parameter: string, input: string): string {
+  const text = input.trim()
   if (text === '') throw invalidParameter(parameter, `${parameter} cannot be blank`)
   if ([...text].length > CHARACTERS_MAX)
     throw invalidParameter(parameter, `${parameter} must have at most ${CHARACTERS_MAX} characters`)

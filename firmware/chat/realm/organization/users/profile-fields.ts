@@ -47,66 +47,66 @@ const fieldObject = ({ id, type, order, name, hint, fieldData, inSummary, isRequ
 })
 
 /** Its id. Throws `BAD_REQUEST`. */
-export function addField(realm: Realm, type: FieldType, given: GivenField): number {
-  return realm.transaction((turn) => {
+export function addField(realm: Realm, type: FieldType, input: GivenField): number {
+  return realm.transaction((tx) => {
     const orders = fieldsOf(realm).map(({ order }) => order)
     const field: ProfileField = {
-      id: turn.nextId('profileField'),
+      id: tx.nextId('profileField'),
       type,
       order: Math.max(0, ...orders) + 1,
-      ...named(type, given),
-      fieldData: checkedData(type, given.fieldData ?? {}),
-      inSummary: given.inSummary ?? false,
-      isRequired: given.isRequired ?? false,
-      isEditable: given.isEditable ?? true,
+      ...named(type, input),
+      fieldData: checkedData(type, input.fieldData ?? {}),
+      inSummary: input.inSummary ?? false,
+      isRequired: input.isRequired ?? false,
+      isEditable: input.isEditable ?? true,
     }
-    put(realm, turn, field)
+    put(realm, tx, field)
     return field.id
   })
 }
 
 /** What is undefined stays. */
-export function changeField(realm: Realm, id: number, given: GivenField): void {
-  realm.transaction((turn) => {
+export function changeField(realm: Realm, id: number, input: GivenField): void {
+  realm.transaction((tx) => {
     const before = findField(realm, id)
     const after: ProfileField = {
       ...before,
-      ...named(before.type, given, before),
-      fieldData: given.fieldData === undefined ? before.fieldData : checkedData(before.type, given.fieldData),
-      inSummary: given.inSummary ?? before.inSummary,
-      isRequired: given.isRequired ?? before.isRequired,
-      isEditable: given.isEditable ?? before.isEditable,
+      ...named(before.type, input, before),
+      fieldData: input.fieldData === undefined ? before.fieldData : checkedData(before.type, input.fieldData),
+      inSummary: input.inSummary ?? before.inSummary,
+      isRequired: input.isRequired ?? before.isRequired,
+      isEditable: input.isEditable ?? before.isEditable,
     }
     if (after.type === FIELD_TYPES.SELECT.id && after.fieldData !== before.fieldData) {
       const choices = choicesOf(after)
-      dropValues(realm, turn, id, ({ value }) => !choices.has(value))
+      dropValues(realm, tx, id, ({ value }) => !choices.has(value))
     }
-    put(realm, turn, after)
+    put(realm, tx, after)
   })
 }
 
 /** The values go with it. */
 export function removeField(realm: Realm, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     findField(realm, id)
-    forgetValues(realm, turn, id)
-    turn.remove('profileField', id)
-    publishFields(realm, turn)
+    forgetValues(realm, tx, id)
+    tx.remove('profileField', id)
+    publishFields(realm, tx)
   })
 }
 
 /** `ids` are all there are. */
 export function orderFields(realm: Realm, ids: readonly number[]): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const fields = fieldsOf(realm)
     if (new Set(ids).size !== ids.length || fields.some(({ id }) => !ids.includes(id)) || ids.length !== fields.length)
       throw badRequest('Invalid order mapping.')
-    for (const field of fields) turn.put('profileField', { ...field, order: ids.indexOf(field.id) + 1 })
-    publishFields(realm, turn)
+    for (const field of fields) tx.put('profileField', { ...field, order: ids.indexOf(field.id) + 1 })
+    publishFields(realm, tx)
   })
 }
 
-function put(realm: Realm, turn: Transaction, field: ProfileField): void {
+function put(realm: Realm, tx: Transaction, field: ProfileField): void {
   for (const { id, name } of realm.state.profileField.all())
     if (id !== field.id && name === field.name) throw badRequest('A field with that label already exists.')
   if (field.inSummary) {
@@ -116,21 +116,21 @@ function put(realm: Realm, turn: Transaction, field: ProfileField): void {
     if (others.length >= SUMMARY_FIELDS_MAX)
       throw badRequest('Only 2 custom profile fields can be displayed in the profile summary.')
   }
-  turn.put('profileField', field)
-  publishFields(realm, turn)
+  tx.put('profileField', field)
+  publishFields(realm, tx)
 }
 
-function publishFields(realm: Realm, turn: Transaction): void {
+function publishFields(realm: Realm, tx: Transaction): void {
   const fields = fieldObjects(realm)
-  turn.publish({ type: 'custom_profile_fields', to: 'everyone', make: () => ({ fields }) })
+  tx.publish({ type: 'custom_profile_fields', to: 'everyone', make: () => ({ fields }) })
 }
 
 /** The accounts that everybody knows bring their own. */
-function named(type: FieldType, given: GivenField, before?: ProfileField): Pick<ProfileField, 'name' | 'hint'> {
-  const known = before === undefined && type === FIELD_TYPES.EXTERNAL_ACCOUNT.id && knownAccount(given.fieldData)
+function named(type: FieldType, input: GivenField, before?: ProfileField): Pick<ProfileField, 'name' | 'hint'> {
+  const known = before === undefined && type === FIELD_TYPES.EXTERNAL_ACCOUNT.id && knownAccount(input.fieldData)
   if (known) return { name: known.name, hint: known.hint }
-  const name = given.name?.trim() ?? before?.name ?? ''
-  const hint = given.hint?.trim() ?? before?.hint ?? ''
+  const name = input.name?.trim() ?? before?.name ?? ''
+  const hint = input.hint?.trim() ?? before?.hint ?? ''
   if (name === '') throw badRequest('Label cannot be blank.')
   if ([...name].length > NAME_CHARACTERS_MAX)
     throw invalidParameter('name', `name must have at most ${NAME_CHARACTERS_MAX} characters`)
@@ -150,23 +150,23 @@ function knownAccount(fieldData: unknown): { name: string; hint: string } | unde
 const LABEL = nameString().refine((text) => text.trim() !== '' && [...text].length <= CHOICE_CHARACTERS_MAX)
 const CHOICES = z
   .record(z.string().regex(/^[\w-]{1,40}$/), z.strictObject({ text: LABEL, order: z.string().regex(/^\d{1,6}$/) }))
-  .refine((given) => Object.keys(given).length > 0 && Object.keys(given).length <= CHOICES_MAX)
+  .refine((input) => Object.keys(input).length > 0 && Object.keys(input).length <= CHOICES_MAX)
 const ACCOUNT = z.union([
   z.strictObject({ subtype: z.literal('custom'), url_pattern: nameString() }),
   z.strictObject({ subtype: z.enum(Object.keys(DEFAULT_ACCOUNTS) as (keyof typeof DEFAULT_ACCOUNTS)[]) }),
 ])
 
 /** As it is stored. Throws `BAD_REQUEST`. */
-function checkedData(type: FieldType, given: unknown): string {
+function checkedData(type: FieldType, input: unknown): string {
   if (type === FIELD_TYPES.SELECT.id) {
-    const parsed = CHOICES.safeParse(given)
+    const parsed = CHOICES.safeParse(input)
     if (!parsed.success) throw badRequest('Field must have at least one choice.')
     const texts = Object.values(parsed.data).map(({ text }) => text)
     if (new Set(texts).size !== texts.length) throw badRequest('Field must not have duplicate choices.')
     return JSON.stringify(parsed.data)
   }
   if (type === FIELD_TYPES.EXTERNAL_ACCOUNT.id) {
-    const parsed = ACCOUNT.safeParse(given)
+    const parsed = ACCOUNT.safeParse(input)
     if (!parsed.success) throw badRequest('Invalid external account type')
     if (parsed.data.subtype === 'custom') expectAccountPattern(parsed.data.url_pattern)
     return JSON.stringify(parsed.data)

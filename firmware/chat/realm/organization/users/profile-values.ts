@@ -28,26 +28,26 @@ type Given = z.output<typeof givenValues>[number]['value']
 /** Within a change: all or none. Nothing (null, an empty text or list) removes a value. Throws `BAD_REQUEST`. */
 export function changeProfile(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   user: User,
-  given: z.output<typeof givenValues>,
+  input: z.output<typeof givenValues>,
 ): User {
   if (user.bot !== null) throw badRequest('Bots have no profile fields')
   let after = user
-  for (const { id, value } of given) {
+  for (const { id, value } of input) {
     const field = findField(realm, id)
     expectMayChange(me, field)
-    after = putValue(realm, turn, after, field.id, isNothing(value) ? null : checked(realm, me, field, value))
+    after = putValue(realm, tx, after, field.id, isNothing(value) ? null : checked(realm, me, field, value))
   }
   return after
 }
 
 /** Within a change: of one's own. */
-export function removeValues(realm: Realm, turn: Transaction, me: User, ids: readonly number[]): void {
+export function removeValues(realm: Realm, tx: Transaction, me: User, ids: readonly number[]): void {
   changeProfile(
     realm,
-    turn,
+    tx,
     me,
     me,
     ids.map((id) => ({ id, value: null })),
@@ -57,19 +57,19 @@ export function removeValues(realm: Realm, turn: Transaction, me: User, ids: rea
 /** Within a change: of everybody, where it no longer means anything. */
 export function dropValues(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   fieldId: number,
   isGone: (value: ProfileValue) => boolean,
 ): void {
   for (const user of holdersOf(realm, fieldId))
-    if (isGone(user.profileData[fieldId]!)) putValue(realm, turn, user, fieldId, null)
+    if (isGone(user.profileData[fieldId]!)) putValue(realm, tx, user, fieldId, null)
 }
 
 /** Within a change: with the field. Clients forget the values when they hear that it is gone. */
-export function forgetValues(realm: Realm, turn: Transaction, fieldId: number): void {
+export function forgetValues(realm: Realm, tx: Transaction, fieldId: number): void {
   for (const user of holdersOf(realm, fieldId)) {
     const { [fieldId]: _, ...profileData } = user.profileData
-    turn.put('user', { ...user, profileData })
+    tx.put('user', { ...user, profileData })
   }
 }
 
@@ -77,19 +77,19 @@ const holdersOf = ({ state }: Realm, fieldId: number): User[] =>
   [...state.user.all()].filter(({ profileData }) => profileData[fieldId] !== undefined)
 
 /** Within a change. */
-export function clearProfile(realm: Realm, turn: Transaction, user: User): User {
+export function clearProfile(realm: Realm, tx: Transaction, user: User): User {
   let after = user
-  for (const id of Object.keys(user.profileData)) after = putValue(realm, turn, after, Number(id), null)
+  for (const id of Object.keys(user.profileData)) after = putValue(realm, tx, after, Number(id), null)
   return after
 }
 
-function putValue(realm: Realm, turn: Transaction, user: User, fieldId: number, value: ProfileValue | null): User {
+function putValue(realm: Realm, tx: Transaction, user: User, fieldId: number, value: ProfileValue | null): User {
   const { [fieldId]: before, ...others } = user.profileData
   if (before?.value === value?.value) return user
   const after = { ...user, profileData: value === null ? others : { ...others, [fieldId]: value } }
-  turn.put('user', after)
+  tx.put('user', after)
   const told = value === null ? { value: null } : profileValue(value)
-  publishPerson(realm, turn, after, { custom_profile_field: { id: fieldId, ...told } })
+  publishPerson(realm, tx, after, { custom_profile_field: { id: fieldId, ...told } })
   return after
 }
 

@@ -8,20 +8,20 @@ const TOKEN_CHARACTERS_MAX = 4096
 const FIELD_CHARACTERS_MAX = 4096
 
 /** Throws `PUSH_SERVICE_NOT_CONFIGURED` once the registration is kept: nothing is sent without a relay. */
-export function registerDevice(realm: Realm, me: User, given: Omit<PushDevice, 'userId'>): never {
+export function registerDevice(realm: Realm, me: User, input: Omit<PushDevice, 'userId'>): never {
   for (const [name, value] of [
-    ['push_key', given.pushKey],
-    ['bouncer_public_key', given.bouncerPublicKey],
-    ['encrypted_push_registration', given.registration],
+    ['push_key', input.pushKey],
+    ['bouncer_public_key', input.bouncerPublicKey],
+    ['encrypted_push_registration', input.registration],
   ] as const)
     if (value === '' || value.length > FIELD_CHARACTERS_MAX || !isBase64(value))
       throw invalidParameter(name, `${name} is not base64`)
   realm.transaction((turn) => {
-    turn.put('pushDevice', { ...given, userId: me.id })
+    turn.put('pushDevice', { ...input, userId: me.id })
     turn.publish({
       type: 'push_device',
       to: [me.id],
-      make: () => ({ push_account_id: given.accountId, status: 'pending' }),
+      make: () => ({ push_account_id: input.accountId, status: 'pending' }),
     })
   })
   throw notConfigured()
@@ -34,13 +34,13 @@ export const pushDevices = ({ state }: Realm, me: User) =>
   Object.fromEntries([...state.pushDevicesOf.get(me.id).keys()].map((id) => [String(id), { status: 'pending' }]))
 
 /** Apple's tokens are bytes as hexadecimal digits. */
-export function addToken(realm: Realm, me: User, given: Omit<PushToken, 'userId'>): void {
-  const { kind, token, appId } = given
+export function addToken(realm: Realm, me: User, input: Omit<PushToken, 'userId'>): void {
+  const { kind, token, appId } = input
   if (token === '' || token.length > TOKEN_CHARACTERS_MAX) throw badRequest('Empty or invalid length token')
   if (kind === 'apns' && !/^([0-9a-fA-F]{2})+$/.test(token)) throw badRequest('Invalid APNS token')
   if (appId !== null && !/^[A-Za-z0-9.-]{1,200}$/.test(appId)) throw badRequest('Invalid app ID')
   realm.transaction((turn) => {
-    turn.put('pushToken', { ...given, userId: me.id })
+    turn.put('pushToken', { ...input, userId: me.id })
   })
 }
 

@@ -61,8 +61,8 @@ function find(realm: Realm, me: User, id: number): SavedSnippet {
   return snippet
 }
 
-function checkedTitle(given: string): string {
-  const title = given.trim()
+function checkedTitle(input: string): string {
+  const title = input.trim()
   if (title === '') throw invalidParameter('title', 'title cannot be blank')
   if ([...title].length > TITLE_CHARACTERS_MAX)
     throw invalidParameter('title', `title must have at most ${TITLE_CHARACTERS_MAX} characters`)

@@ -19,18 +19,18 @@ import { putAddresses } from './change.ts'
 export type GivenSettings = Readonly<Partial<Record<UserSetting, SettingValue>>>
 
 /** Within a change: what a user chooses for himself. */
-export function changeSettings(realm: Realm, turn: Transaction, me: User, given: GivenSettings): User {
-  const changed = differing(me, given)
+export function changeSettings(realm: Realm, tx: Transaction, me: User, input: GivenSettings): User {
+  const changed = differing(me, input)
   if (changed.length === 0) return me
   const edited = realm.state.editedSettings.get(me.id)?.value ?? []
   const names = new Set([...edited, ...changed.map(([name]) => name)])
-  if (names.size > edited.length) turn.put('editedSettings', { userId: me.id, value: [...names] })
-  return putSettings(realm, turn, me, changed)
+  if (names.size > edited.length) tx.put('editedSettings', { userId: me.id, value: [...names] })
+  return putSettings(realm, tx, me, changed)
 }
 
 /** The one setting that old clients change as a status. */
-export const changePresenceEnabled = (realm: Realm, turn: Transaction, me: User, isEnabled: boolean): User =>
-  changeSettings(realm, turn, me, { presence_enabled: isEnabled })
+export const changePresenceEnabled = (realm: Realm, tx: Transaction, me: User, isEnabled: boolean): User =>
+  changeSettings(realm, tx, me, { presence_enabled: isEnabled })
 
 interface SettingsTarget {
   userIds: readonly number[]
@@ -42,15 +42,15 @@ interface SettingsTarget {
 /** Within a change: for people, those who are deactivated included; bots are left out. Throws `BAD_REQUEST`. */
 export function changeSettingsOf(
   realm: Realm,
-  turn: Transaction,
+  tx: Transaction,
   me: User,
   target: SettingsTarget,
-  given: GivenSettings,
+  input: GivenSettings,
 ): void {
   for (const user of targetUsers(realm, me, target)) {
     const edited = target.skipIfEdited ? (realm.state.editedSettings.get(user.id)?.value ?? []) : []
-    const changed = differing(user, given).filter(([name]) => !edited.includes(name))
-    if (changed.length > 0) putSettings(realm, turn, user, changed)
+    const changed = differing(user, input).filter(([name]) => !edited.includes(name))
+    if (changed.length > 0) putSettings(realm, tx, user, changed)
   }
 }
 
@@ -68,15 +68,15 @@ function targetUsers(realm: Realm, me: User, { userIds, groupIds }: SettingsTarg
 
 type Changed = [name: UserSetting, value: SettingValue][]
 
-const differing = (user: User, given: GivenSettings): Changed =>
-  (Object.entries(given) as Changed).filter(([name, value]) => value !== undefined && userSetting(user, name) !== value)
+const differing = (user: User, input: GivenSettings): Changed =>
+  (Object.entries(input) as Changed).filter(([name, value]) => value !== undefined && userSetting(user, name) !== value)
 
 /** Puts the account, tells its clients of each setting, and does what follows from some. */
-function putSettings(realm: Realm, turn: Transaction, before: User, changed: Changed): User {
+function putSettings(realm: Realm, tx: Transaction, before: User, changed: Changed): User {
   const settings = { ...before.settings, ...Object.fromEntries(changed) }
-  const after = putAddresses(realm, turn, before, { ...before, settings })
+  const after = putAddresses(realm, tx, before, { ...before, settings })
   for (const [property, value] of changed) {
-    turn.publish({
+    tx.publish({
       type: 'user_settings',
       to: [after.id],
       make: () => ({
@@ -86,28 +86,28 @@ function putSettings(realm: Realm, turn: Transaction, before: User, changed: Cha
         ...(property === 'default_language' && { language_name: languageName(String(value)) }),
       }),
     })
-    publishInherited(realm, turn, after, property, value)
-    follow(realm, turn, after, property)
+    publishInherited(realm, tx, after, property, value)
+    follow(realm, tx, after, property)
   }
   return after
 }
 
-function follow(realm: Realm, turn: Transaction, user: User, property: UserSetting): void {
+function follow(realm: Realm, tx: Transaction, user: User, property: UserSetting): void {
   if (property === 'timezone')
-    publishPerson(realm, turn, user, { email: user.email, timezone: userSetting(user, 'timezone') })
-  if (property === 'allow_private_data_export') publishConsent(realm, turn, user)
+    publishPerson(realm, tx, user, { email: user.email, timezone: userSetting(user, 'timezone') })
+  if (property === 'allow_private_data_export') publishConsent(realm, tx, user)
   if (property === 'presence_enabled' && user.isActive) {
     const isEnabled = userSetting(user, 'presence_enabled')
-    showPresenceSetting(realm, turn, user, isEnabled)
-    publishStatus(realm, turn, user, { away: !isEnabled })
+    showPresenceSetting(realm, tx, user, isEnabled)
+    publishStatus(realm, tx, user, { away: !isEnabled })
   }
 }
 
 /** Contract V30. */
-function publishConsent(realm: Realm, turn: Transaction, user: User): void {
+function publishConsent(realm: Realm, tx: Transaction, user: User): void {
   const to = [...realm.state.user.all()].filter(({ isActive, role }) => isActive && atLeast(role, ROLES.administrator))
   const body = { user_id: user.id, consented: userSetting(user, 'allow_private_data_export') }
-  turn.publish({ type: 'realm_export_consent', to: to.map(({ id }) => id), make: () => body })
+  tx.publish({ type: 'realm_export_consent', to: to.map(({ id }) => id), make: () => body })
 }
 
 /** As its speakers call it; the code where nobody knows. */

@@ -12,11 +12,11 @@ import { silently } from '../channels/notices.ts'
 const SIGNUPS_TOPIC = 'signups'
 
 /** Within a change. `text` is of the Welcome Bot; '' is none. */
-export function welcome(realm: Realm, turn: Transaction, user: User, text: string): void {
-  if (text !== '') noticePerson(realm, turn, user, text, welcomeBot(realm))
+export function welcome(realm: Realm, tx: Transaction, user: User, text: string): void {
+  if (text !== '') noticePerson(realm, tx, user, text, welcomeBot(realm))
   const id = realmSetting(organizationOf(realm.state), 'signup_announcements_stream_id')
   const channel = realm.state.channel.get(id)
   if (channel === undefined || channel.isArchived) return
   const place = { kind: 'channel', channel, topic: SIGNUPS_TOPIC } as const
-  deliverNotice(realm, turn, notificationBot(realm), place, `${silently(user)} joined this organization.`)
+  deliverNotice(realm, tx, notificationBot(realm), place, `${silently(user)} joined this organization.`)
 }
