@@ -5,8 +5,8 @@ import type { ToFirmware } from '../firmware/channel/protocol.ts'
 import type { Platform } from './platform.ts'
 import { createChatProcess, type SupervisedChat } from './supervisor/chat-process.ts'
 import { type FirmwareCommand, linkOf } from './supervisor/firmware-process.ts'
-import { createRelay } from './supervisor/joint.ts'
 import { chatProgramOf } from './supervisor/own-firmware.ts'
+import { createRelay } from './supervisor/relay.ts'
 import type { Running } from './versions/slots.ts'
 
 interface JoinedChatOptions {

@@ -3,9 +3,9 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Appliance } from './appliance/appliance.ts'
-import { runDetached } from './base/admission.ts'
 import { CofferError } from './base/error.ts'
 import type { Log } from './base/log.ts'
+import { runDetached } from './base/request-authorization.ts'
 import type { Network } from './channel/protocol.ts'
 import type { Operational } from './kms/domain/operational.ts'
 

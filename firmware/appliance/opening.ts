@@ -4,10 +4,10 @@
  */
 
 import { importRecords } from '../backup/nethsm/import-records.ts'
-import { waiting } from '../backup/nethsm/waiting.ts'
-import { assertAuthorized } from '../base/admission.ts'
+import { waiting } from '../backup/nethsm/pending-import.ts'
 import { CofferError, describe, wrongState } from '../base/error.ts'
 import { INSIDE, type QueuePriority } from '../base/fair-queue.ts'
+import { assertAuthorized } from '../base/request-authorization.ts'
 import { wipe } from '../base/secret.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import type { BestEffort } from '../device/best-effort.ts'

@@ -1,9 +1,9 @@
 /** What an appliance is made of, and what it must know of the service whose records it keeps. */
 
-import type { LoginLimiter } from '../base/attempts.ts'
 import type { Clock } from '../base/clock.ts'
 import type { DiskUsage } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
+import type { LoginLimiter } from '../base/login-limiter.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
 import type { ClusterLink } from '../cluster/node/link.ts'
 import type { Random } from '../crypto/random.ts'

@@ -1,7 +1,7 @@
 /** What is open while Operational: the vault and the domain over it, from an unlock to the next lock. */
 
-import { runDetached } from '../base/admission.ts'
 import { CofferError, wrongState } from '../base/error.ts'
+import { runDetached } from '../base/request-authorization.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
 import type { Following, Node } from '../cluster/node/follow.ts'
 import type { BestEffort } from '../device/best-effort.ts'

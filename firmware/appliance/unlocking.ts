@@ -4,10 +4,10 @@
  */
 
 import type { AuditLog } from '../audit/audit-log.ts'
-import { type LoginLimiter, UNLOCK_USER } from '../base/attempts.ts'
 import { type Clock, formatTime } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
 import type { QueuePriority } from '../base/fair-queue.ts'
+import { type LoginLimiter, UNLOCK_USER } from '../base/login-limiter.ts'
 
 export interface UnlockOrigin {
   /** IP address of the client, or what stands for it at the console. */

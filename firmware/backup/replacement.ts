@@ -1,7 +1,7 @@
 /** The records of an appliance are replaced by those of a backup, all or nothing. Contract sections 2 and 8. */
 
-import { assertAuthorized, runDetached } from '../base/admission.ts'
 import { CofferError, wrongState } from '../base/error.ts'
+import { assertAuthorized, runDetached } from '../base/request-authorization.ts'
 import { wipe } from '../base/secret.ts'
 import type { Vault } from '../store/vault.ts'
 import { readBackupKey } from './backup-key.ts'

@@ -1,7 +1,7 @@
 /** Tasks that run one at a time, and whose turn is next where unauthenticated clients wait beside the owner. Contract section 7.1. */
 
-import { bindToRequest } from './admission.ts'
 import { CofferError } from './error.ts'
+import { bindToRequest } from './request-authorization.ts'
 
 /** In the order of their turns: the console, whoever was right before, and everybody else. */
 const RANKS = ['console', 'known', 'unknown'] as const

@@ -1,7 +1,7 @@
 /** What the firmware asks of the boot manager. */
 
-import { assertAuthorized } from '../base/admission.ts'
 import { CofferError } from '../base/error.ts'
+import { assertAuthorized } from '../base/request-authorization.ts'
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from './protocol.ts'
 
 export interface BootManager {

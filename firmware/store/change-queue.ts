@@ -3,8 +3,8 @@
  * for the disk. Each is decided upon on what the one before it has left, and one that is refused keeps nobody from the rest.
  */
 
-import { assertAuthorized, bindToRequest, runDetached } from '../base/admission.ts'
 import { wrongState } from '../base/error.ts'
+import { assertAuthorized, bindToRequest, runDetached } from '../base/request-authorization.ts'
 import type { Decision } from './store.ts'
 
 export const BATCH_MAX = 200 // changes in one transaction

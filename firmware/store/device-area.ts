@@ -16,7 +16,7 @@ export const TLS_IDENTITY = 'tls identity'
 /** JSON, see firmware/chat/host/host.ts; and the identity of the chat's port. */
 export const CHAT = 'chat'
 export const CHAT_TLS_IDENTITY = 'chat tls identity'
-/** JSON, see firmware/chat/host/commits.ts. */
+/** JSON, see firmware/chat/host/commit-counter-store.ts. */
 export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'

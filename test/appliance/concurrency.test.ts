@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CONSOLE } from '../../firmware/appliance/unlocking.ts'
-import { createLoginLimiter } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter } from '../../firmware/base/login-limiter.ts'
 import { createRig, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const settle = (promises: Promise<unknown>[]): Promise<string[]> =>

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runAuthorized } from '../../firmware/base/admission.ts'
 import { CofferError } from '../../firmware/base/error.ts'
+import { runAuthorized } from '../../firmware/base/request-authorization.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { ADMIN, createRig, hasCode, PROVISIONING, type TestPool, UNLOCK } from './rig.ts'
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CONSOLE } from '../../firmware/appliance/unlocking.ts'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
-import { createLoginLimiter } from '../../firmware/base/attempts.ts'
+import { createLoginLimiter } from '../../firmware/base/login-limiter.ts'
 import { createRig, hasCode, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const WRONG = utf8('a wrong passphrase')

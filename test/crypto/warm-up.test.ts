@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { threadMs } from '../../firmware/base/step-size.ts'
+import { threadMs } from '../../firmware/base/batch-size.ts'
 import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { engine } from '../../firmware/crypto/engine/select.ts'
 import { warmUpSteps } from '../../firmware/crypto/pool/warm-up.ts'

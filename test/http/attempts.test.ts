@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createLoginLimiter, prefixOf, UNLOCK_USER } from '../../firmware/base/attempts.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import type { QueuePriority } from '../../firmware/base/fair-queue.ts'
+import { createLoginLimiter, prefixOf, UNLOCK_USER } from '../../firmware/base/login-limiter.ts'
 
 const limited = (error: unknown) => error instanceof CofferError && error.code === 'tooManyAttempts'
 

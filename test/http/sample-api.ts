@@ -1,9 +1,9 @@
 /** A small API with every kind of declaration, for the tests of the pipeline. */
 
 import { z } from 'zod'
-import { createLoginLimiter, type LoginLimiter, UNLOCK_USER } from '../../firmware/base/attempts.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { createLog, type Log, type LogEntry } from '../../firmware/base/log.ts'
+import { createLoginLimiter, type LoginLimiter, UNLOCK_USER } from '../../firmware/base/login-limiter.ts'
 import { type ApplianceState, STATES } from '../../firmware/base/states.ts'
 import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/kms/api/schema.ts'
 import { documentDeclarations } from '../../firmware/kms/documents/documents.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { runAuthorized } from '../../firmware/base/admission.ts'
 import { CofferError } from '../../firmware/base/error.ts'
+import { runAuthorized } from '../../firmware/base/request-authorization.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { commit, createStoreRig, text, utf8 } from './rig.ts'
 

@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs'
 import { request } from 'node:https'
 import { createLog } from '../../firmware/base/log.ts'
-import { createChatAuditLog } from '../../firmware/chat/host/acts.ts'
+import { createChatAuditLog } from '../../firmware/chat/host/chat-audit-log.ts'
 import { type Chat, createChat } from '../../firmware/chat/process/chat.ts'
 import { changeOperatorSettings } from '../../firmware/chat/realm/organization/operator/operator.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'

@@ -1,7 +1,7 @@
 /** What a search takes of the processor, in an organization that chat-server.ts has filled: without TLS, in this process. */
 
 import { setImmediate as turn } from 'node:timers/promises'
-import { threadMs } from '../../firmware/base/step-size.ts'
+import { threadMs } from '../../firmware/base/batch-size.ts'
 import type { Chat } from '../../firmware/chat/process/chat.ts'
 import { ROLES } from '../../firmware/chat/realm/model/roles.ts'
 import { COMMONEST, createTexts } from './chat-words.ts'

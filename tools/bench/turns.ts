@@ -1,4 +1,4 @@
-import { threadMs } from '../../firmware/base/step-size.ts'
+import { threadMs } from '../../firmware/base/batch-size.ts'
 
 /** The processor time of the longest turn of the event loop while this goes on, and what comes of it. */
 export async function watchTurns<T>(work: () => Promise<T>): Promise<{ result: T; longestMs: number }> {

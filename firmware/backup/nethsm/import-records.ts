@@ -17,10 +17,10 @@ import { SALT_BYTES } from '../container.ts'
 import { addToReport, type Omission, omissionText } from '../restore-report.ts'
 import type { BackupEntry } from './container.ts'
 import { placeOf, type StoreKeys, storeKeysOf } from './paths.ts'
+import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './pending-import.ts'
 import { decodeKeyEntry, decodeUser, type Imports, type Omit, unreadable } from './records.ts'
 import { BACKUP_PLACES, backupEntryPaths } from './restore.ts'
 import { decodeCertificates } from './settings.ts'
-import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './waiting.ts'
 
 const BATCH = 64 // entries; keys among them are checked side by side
 

@@ -2,7 +2,7 @@
 
 import { partly } from '../pipeline/envelope.ts'
 import { integer, integers, text } from '../pipeline/parameters.ts'
-import { markMessages, toFlagUpdate } from '../realm/messages/mark.ts'
+import { markMessages, toFlagUpdate } from '../realm/messages/flag-update.ts'
 import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/mark-read.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'

@@ -1,7 +1,7 @@
 /** Accounts. Contract section 3.4, rows E67 to E75. */
 
 import { z } from 'zod'
-import { runDetached } from '../../base/admission.ts'
+import { runDetached } from '../../base/request-authorization.ts'
 import { badRequest, invalidParameter } from '../base/error.ts'
 import { boolean, integer, integers, json, jsonOrText, prose, text } from '../pipeline/parameters.ts'
 import { expectFreeBotName, reactivateBot } from '../realm/bots/bots.ts'

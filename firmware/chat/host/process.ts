@@ -4,11 +4,11 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
-import { acceptChatConnections } from '../../channel/lives.ts'
+import { acceptChatConnections } from '../../channel/chat-connections.ts'
 import type { ChatWish } from '../../channel/protocol.ts'
-import type { ChatAuditEvent } from '../link/act.ts'
+import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { FromChat, Start } from '../link/link.ts'
-import { type ChatConnection, openChatConnection } from './asking.ts'
+import { type ChatConnection, openChatConnection } from './chat-connection.ts'
 
 export interface ChatProcess {
   /** The one that runs. */

@@ -8,7 +8,7 @@ import type { Realm } from '../realm/model/realm.ts'
 import { LEGACY_NOTIFICATION_SETTINGS } from '../realm/model/user-settings.ts'
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/permissions/group-policies.ts'
 import { realmGroupValue, systemGroupId } from '../realm/permissions/group-rights.ts'
-import type { EventContext, Json, ReadRequest } from './words.ts'
+import type { EventContext, Json, ReadRequest } from './rules.ts'
 
 /** `https://example.com/{id}` as `https://example.com/%(id)s`; what is more than variables stays as it is. */
 export const formatString = (template: string): string => template.replaceAll('%', '%%').replace(/\{(\w+)\}/g, '%($1)s')

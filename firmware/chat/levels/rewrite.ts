@@ -4,7 +4,7 @@ import { DECLARATIONS } from '../api/declarations.ts'
 import type { AnyDeclaration } from '../api/declare.ts'
 import type { ChatErrorCode } from '../base/error.ts'
 import { VERSION } from '../base/version.ts'
-import { LEVEL_CHANGES } from './gates.ts'
+import { LEVEL_CHANGES } from './changes.ts'
 import {
   type EventContext,
   edit,
@@ -14,7 +14,7 @@ import {
   type RequestContext,
   type Rule,
   type RuleTarget,
-} from './words.ts'
+} from './rules.ts'
 
 /** What clients of one level are spared. Maps have rows of contract section 3, or types of events. */
 export interface CompiledChanges {

@@ -1,7 +1,7 @@
 /** The surfaces that gates name: every place where an object of one kind is told to clients. Contract sections 2 to 4. */
 
 import { DECLARATIONS } from '../api/declarations.ts'
-import type { RuleTarget, Targets } from './words.ts'
+import type { RuleTarget, Targets } from './rules.ts'
 
 const at = (answer: string, ...path: string[]): RuleTarget => ({ answer, path })
 const inEvent = (event: string, ...path: string[]): RuleTarget => ({ event, path })

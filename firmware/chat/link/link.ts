@@ -6,7 +6,7 @@
 
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { LogLevel } from '../../base/log.ts'
-import { type ChatAuditEvent, readChatAuditEvent } from './act.ts'
+import { type ChatAuditEvent, readChatAuditEvent } from './chat-audit-event.ts'
 
 /** A process that has just been started hears `start` before anything else. */
 export type ToChat =

@@ -1,6 +1,6 @@
 /** What each narrow term asks of a message, and which index knows its messages best. Contract section 5.2. */
 
-import { isResolved } from '../realm/messages/places.ts'
+import { isResolved } from '../realm/messages/location.ts'
 import { isMuted as isTopicMuted, unreadRanges } from '../realm/messages/unread.ts'
 import {
   ALERT_WORD,
@@ -11,14 +11,21 @@ import {
   HAS_REACTION,
   MENTIONED,
   TOPIC_WILDCARD,
-} from '../realm/model/message-bits.ts'
+} from '../realm/model/content-flags.ts'
 import { fold } from '../realm/model/names.ts'
 import { hasOrdinal } from '../realm/model/runs.ts'
 import { policyOf } from '../realm/objects/user-topics.ts'
 import { isFound, readSearch, type Search } from '../search/search.ts'
 import type { Runs } from '../store/flags.ts'
 import { having, isIndexed, sentBy } from '../store/words.ts'
-import { type AccessPath, type Candidate, idsOfRanges, type OrdinalRange, STREAMS_MAX, type Stream } from './lead.ts'
+import {
+  type AccessPath,
+  type Candidate,
+  idsOfRanges,
+  type OrdinalRange,
+  STREAMS_MAX,
+  type Stream,
+} from './access-path.ts'
 import { type Scope, scopeOfRecipients, scopeOfTopics } from './scope.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'

@@ -1,6 +1,6 @@
 /** The term `with`: the conversation in which a message is now stands in the place of others. Contract section 5.2 (271). */
 
-import { locationOf } from '../realm/messages/places.ts'
+import { locationOf } from '../realm/messages/location.ts'
 import { NarrowError, type NarrowOperator, type Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 

@@ -1,6 +1,6 @@
 /** What a search has found of a message, highlighted. Contract 2.4: match_content, match_subject. */
 
-import { locationOf } from '../realm/messages/places.ts'
+import { locationOf } from '../realm/messages/location.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import { highlight, type Search } from '../search/search.ts'
 import type { MessageRow } from '../store/messages.ts'

@@ -1,10 +1,10 @@
 /** A narrow as one question about messages: its terms, the viewer's rights, and where to look. Contract section 5. */
 
 import { readSearch, type Search } from '../search/search.ts'
+import { type AccessPath, type Candidate, isSmall, STREAMS_MAX, type Stream } from './access-path.ts'
 import { type Condition, conditionOf } from './conditions.ts'
 import { withConversation } from './conversation.ts'
-import { type AccessPath, type Candidate, isSmall, STREAMS_MAX, type Stream } from './lead.ts'
-import { leadOfSearch, recipientsOf } from './search-lead.ts'
+import { leadOfSearch, recipientsOf } from './search-path.ts'
 import { NarrowError, type NarrowOperator, type Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 

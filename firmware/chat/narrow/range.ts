@@ -5,9 +5,9 @@ import type { ChatStore } from '../store/store.ts'
 import { firstIdAt } from '../store/times.ts'
 import { isMuted } from './conditions.ts'
 import { type Narrow, narrowOf } from './narrow.ts'
+import { scan, select } from './scan.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
-import { scan, select } from './walk.ts'
 
 /** Larger than any message's id: as an anchor, the newest. Clients know the number. */
 export const NEWEST = 10_000_000_000_000_000

@@ -4,8 +4,8 @@ import { fold } from '../realm/model/names.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { Channel, User } from '../realm/model/records.ts'
 import { canSee } from '../realm/permissions/channel-rights.ts'
-import { type Visibility, visibilityOf } from '../realm/permissions/sight.ts'
 import { findForSpectator, findUser } from '../realm/permissions/user-find.ts'
+import { type Visibility, visibilityOf } from '../realm/permissions/visibility.ts'
 import { type Named, NarrowError } from './terms.ts'
 
 /** True until something changes: for one turn. */

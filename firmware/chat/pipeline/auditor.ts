@@ -1,7 +1,7 @@
 /** What of a request goes to the audit log of the appliance. Contract section 1.6. */
 
 import type { Exchange } from '../../http/server/exchange.ts'
-import { type ChatAuditEvent, type Share, STRANGERS } from '../link/act.ts'
+import { type ChatAuditEvent, type Share, STRANGERS } from '../link/chat-audit-event.ts'
 import type { Audit, Declaration } from './declaration.ts'
 import { statusOf } from './envelope.ts'
 

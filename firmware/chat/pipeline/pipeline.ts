@@ -4,9 +4,9 @@
  */
 
 import { Hono } from 'hono'
-import { runAuthorized } from '../../base/admission.ts'
-import { prefixOf } from '../../base/attempts.ts'
 import type { Log } from '../../base/log.ts'
+import { prefixOf } from '../../base/login-limiter.ts'
+import { runAuthorized } from '../../base/request-authorization.ts'
 import { bodyReply, type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
 import { createBodyReader } from '../../http/request/body.ts'
 import { BODY_LIMITS, type BodyLimits } from '../../http/request/body-rate.ts'

@@ -1,7 +1,7 @@
 /** Which account a line of the audit log is charged to, and how many changes an account may make. Contract section 1.6. */
 
 import { type Clock, createClock } from '../../base/clock.ts'
-import type { ChatAuditEvent, Share } from '../link/act.ts'
+import type { ChatAuditEvent, Share } from '../link/chat-audit-event.ts'
 import type { Auditor } from '../pipeline/auditor.ts'
 import { RATE_LIMITS, type RateLimits } from '../pipeline/pipeline.ts'
 import { createRateLimiter } from '../pipeline/rate-limit.ts'

@@ -12,14 +12,14 @@ import type { Log } from '../../base/log.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import type { CryptoPool } from '../../crypto/types.ts'
 import { onDisk } from '../../store/failure.ts'
-import type { ChatAuditEvent } from '../link/act.ts'
+import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import { type Ask, GENERATION, type Statistics } from '../link/link.ts'
 import { organizationOf } from '../realm/model/state.ts'
 import { changeOperatorSettings, operatorSettings } from '../realm/organization/operator/operator.ts'
 import { createIncomingGeneration } from '../store/incoming.ts'
 import { type Commits, DATABASES } from '../store/store.ts'
 import { type Chat, createChat } from './chat.ts'
-import { type CommitCounter, openCommitCounter } from './commits.ts'
+import { type CommitCounter, openCommitCounter } from './commit-counter.ts'
 
 interface OrganizationsOptions {
   /** Holds nothing but generations. */

@@ -17,7 +17,7 @@ import type { Ask, FromChat, Problem, Start, ToChat } from '../link/link.ts'
 import { failureReply } from '../pipeline/envelope.ts'
 import { withoutSecrets } from '../pipeline/logged-path.ts'
 import { forgetExtensions } from '../store/extensions.ts'
-import { createAuditReporter } from './acts-out.ts'
+import { createAuditReporter } from './audit-reporter.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 
 const CONNECTIONS_MAX = 10_000 // clients that wait for events

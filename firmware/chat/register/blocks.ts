@@ -1,6 +1,5 @@
 /** Every block by the name under which it is fetched: a line each. */
 
-import type { RegisterSection } from './block.ts'
 import { realmBot, realmEmbeddedBots, realmIncomingWebhookBots } from './bots.ts'
 import {
   channelFoldersBlock,
@@ -28,6 +27,7 @@ import {
 import { presence, userStatus } from './presence.ts'
 import { realm } from './realm.ts'
 import { realmUser } from './realm-user.ts'
+import type { RegisterSection } from './section.ts'
 import { displaySettings, notificationSettings, realmDefaults, userSettingsBlock } from './settings.ts'
 import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
 

@@ -2,7 +2,7 @@
 
 import { botObject, managedBots } from '../realm/objects/bot-view.ts'
 import { EMBEDDED_BOTS } from '../realm/objects/embedded-bots.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const realmBot: RegisterSection = ({ realm, me }) => ({
   realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot, me.id)),

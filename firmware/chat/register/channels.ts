@@ -6,7 +6,7 @@ import { channelView, subscribersView, subscriptionView } from '../realm/objects
 import { defaultChannelIds } from '../realm/objects/default-channels.ts'
 import { defaultGroupViews } from '../realm/objects/default-groups.ts'
 import { visibleChannels } from '../realm/permissions/channel-find.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const streamBlock: RegisterSection = ({ realm, me, shape }) => ({
   streams: visibleChannels(realm, me, shape.can.archived_channels).map((channel) => channelView(realm, channel)),

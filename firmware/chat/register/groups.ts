@@ -2,7 +2,7 @@
 
 import { ROLES } from '../realm/model/roles.ts'
 import { groupObjects } from '../realm/objects/group-view.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 /** Guests get an empty list, as they hear of no group either. */
 export const realmUserGroups: RegisterSection = ({ realm, me, shape }) => ({

@@ -2,7 +2,7 @@
 
 import { starredMessages } from '../realm/messages/starred.ts'
 import { unreadToJson } from '../realm/messages/unread.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const messageBlock: RegisterSection = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })
 

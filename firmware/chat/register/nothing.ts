@@ -1,6 +1,6 @@
 /** Blocks of what an organisation cannot have here: clients read them from their start. Contract 4.2. */
 
-import type { OpenRegisterSection, RegisterSection } from './block.ts'
+import type { OpenRegisterSection, RegisterSection } from './section.ts'
 
 export const giphy: OpenRegisterSection = () => ({ giphy_api_key: '' })
 export const tenor: OpenRegisterSection = () => ({ tenor_api_key: '' })

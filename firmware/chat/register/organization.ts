@@ -5,7 +5,7 @@ import { linkifierObjects } from '../realm/organization/settings/linkifiers.ts'
 import { playgroundObjects } from '../realm/organization/settings/playgrounds.ts'
 import { fieldObjects } from '../realm/organization/users/profile-fields.ts'
 import { FIELD_TYPES } from '../realm/organization/users/profile-types.ts'
-import type { OpenRegisterSection, RegisterSection } from './block.ts'
+import type { OpenRegisterSection, RegisterSection } from './section.ts'
 
 export const customProfileFields: RegisterSection = ({ realm }) => ({
   custom_profile_fields: fieldObjects(realm),

@@ -7,7 +7,7 @@ import { navigationViewsOf } from '../realm/organization/users/navigation-views.
 import { remainingSteps } from '../realm/organization/users/onboarding.ts'
 import { pushDevices } from '../realm/organization/users/push.ts'
 import { savedSnippetsOf } from '../realm/organization/users/saved-snippets.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const alertWords: RegisterSection = ({ realm, me }) => ({
   alert_words: realm.state.alertWords.get(me.id)?.value ?? [],

@@ -3,7 +3,7 @@
 import { nowOf } from '../realm/model/realm.ts'
 import { presencesFor } from '../realm/objects/presences.ts'
 import { statusesFor } from '../realm/objects/statuses.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const presence: RegisterSection = ({ realm, me, shape, presenceHistoryLimitDays }) => {
   const form = shape.can.simplified_presence_events || shape.slimPresence ? 'modern' : 'legacy'

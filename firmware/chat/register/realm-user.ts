@@ -6,7 +6,7 @@ import { avatarUrl } from '../realm/objects/avatar-url.ts'
 import { placeholderObject, systemBotObject, userFor } from '../realm/objects/user-view.ts'
 import { mayInRealm } from '../realm/permissions/group-rights.ts'
 import { accessOf } from '../realm/permissions/user-access.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const realmUser: RegisterSection = (context) => ({ ...everybody(context), ...oneself(context) })
 

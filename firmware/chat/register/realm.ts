@@ -24,7 +24,7 @@ import { DEFAULT_ACCOUNTS } from '../realm/organization/users/external-accounts.
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/permissions/group-policies.ts'
 import { realmGroupValue, realmGroupValues } from '../realm/permissions/group-rights.ts'
 import { addressHost } from '../realm/permissions/user-addresses.ts'
-import type { OpenRegisterSection } from './block.ts'
+import type { OpenRegisterSection } from './section.ts'
 
 export const realm: OpenRegisterSection = ({ realm, host, generation }) => {
   const organization = organizationOf(realm.state)

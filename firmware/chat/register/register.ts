@@ -6,8 +6,8 @@ import { CAPABILITIES, type Capability, internShape } from '../events/shapes.ts'
 import { expectQueueNarrow } from '../realm/messages/narrows.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
-import type { OpenContext } from './block.ts'
 import { BLOCKS } from './blocks.ts'
+import type { OpenContext } from './section.ts'
 import { SPECTATOR_BLOCKS } from './spectator.ts'
 
 interface Registration {

@@ -12,7 +12,7 @@ import {
   USER_SETTINGS,
   type UserSetting,
 } from '../realm/model/user-settings.ts'
-import type { OpenRegisterSection, RegisterSection } from './block.ts'
+import type { OpenRegisterSection, RegisterSection } from './section.ts'
 
 export const userSettingsBlock: RegisterSection = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })
 

@@ -4,11 +4,11 @@ import { channelView } from '../realm/objects/channel-view.ts'
 import { spectatorObject, systemBotObject } from '../realm/objects/user-view.ts'
 import { visibleChannels } from '../realm/permissions/channel-find.ts'
 import { spectatorAccess } from '../realm/permissions/user-access.ts'
-import type { OpenContext, OpenRegisterSection } from './block.ts'
 import { realmEmoji } from './emoji.ts'
 import { giphy, realmFilters, stopWords, tenor } from './nothing.ts'
 import { realmLinkifiers, realmPlaygrounds } from './organization.ts'
 import { realm } from './realm.ts'
+import type { OpenContext, OpenRegisterSection } from './section.ts'
 import { realmDefaults } from './settings.ts'
 
 const channelsOf = ({ realm, shape }: OpenContext) =>

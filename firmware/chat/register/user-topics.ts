@@ -2,7 +2,7 @@
 
 import { topicName } from '../realm/model/topic-names.ts'
 import { mutedTopics, userTopics } from '../realm/objects/user-topics.ts'
-import type { RegisterSection } from './block.ts'
+import type { RegisterSection } from './section.ts'
 
 export const userTopicBlock: RegisterSection = ({ realm, me, shape }) => ({
   user_topics: userTopics(realm, me)

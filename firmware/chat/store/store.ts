@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
+import { createBatchSize, threadMs } from '../../base/batch-size.ts'
 import { wipe } from '../../base/secret.ts'
-import { createBatchSize, threadMs } from '../../base/step-size.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
 import { onDisk } from '../../store/failure.ts'
 import { type Copying, createCopying } from './copying.ts'

@@ -4,10 +4,10 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { assertAuthorized, runDetached } from '../../base/admission.ts'
 import { CofferError, describe } from '../../base/error.ts'
 import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Log } from '../../base/log.ts'
+import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
 import { wipe } from '../../base/secret.ts'
 import type { ApplianceState } from '../../base/states.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -18,8 +18,8 @@ import { CLUSTER_POSITION } from '../../store/device-area.ts'
 import type { Vault } from '../../store/vault.ts'
 import { connectToEtcd } from '../etcd/etcd.ts'
 import { openMembership } from '../membership/record.ts'
+import { drainLocalEtcd } from '../replica/drain.ts'
 import { openPosition } from '../replica/position.ts'
-import { drainLocalEtcd } from '../replica/rest.ts'
 import type { ClusterNode } from './node.ts'
 
 /** As long as the reference waits before it gives the cluster up; contract section 3.6. */

@@ -2,7 +2,7 @@
 
 import type { DeviceArea } from '../../store/device-area.ts'
 import type { Etcd } from '../etcd/etcd.ts'
-import type { ReplicaTimeouts } from '../replica/patience.ts'
+import type { ReplicaTimeouts } from '../replica/timeouts.ts'
 
 export interface ClusterLink {
   /**

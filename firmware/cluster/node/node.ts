@@ -4,16 +4,16 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { runDetached } from '../../base/admission.ts'
 import { CofferError, describe } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
+import { runDetached } from '../../base/request-authorization.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { DeviceStore } from '../../device/device-store.ts'
 import { connectToEtcd, type Etcd, type Member } from '../etcd/etcd.ts'
 import type { EtcdService } from '../etcd/service.ts'
 import { createUpkeep, type Upkeep } from '../etcd/upkeep.ts'
 import { type Membership, openMembership } from '../membership/record.ts'
-import { Heartbeat, newestHead } from '../replica/contact.ts'
+import { Heartbeat, newestHead } from '../replica/heartbeat.ts'
 
 export const REMOVED = 'The other members of the cluster have removed this node'
 const LOOK_MS = 1000

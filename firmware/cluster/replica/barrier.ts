@@ -1,7 +1,7 @@
 /** What was changed before a moment: the newest head is asked for, and waited for until this node has adopted it. */
 
 import type { Etcd } from '../etcd/etcd.ts'
-import { HEAD_KEY } from './places.ts'
+import { HEAD_KEY } from './keyspace.ts'
 
 interface BarrierOptions {
   etcd: Etcd

@@ -8,7 +8,7 @@ import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../../crypto/seal.ts'
 import { type Head, headOf, type StoredHead, storedHead } from '../../store/head.ts'
-import { IntegrityError } from './refusal.ts'
+import { IntegrityError } from './integrity-error.ts'
 
 export interface ClusterHead {
   /** Of the records: where they lie. */

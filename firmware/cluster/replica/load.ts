@@ -9,7 +9,7 @@ import type { Row } from '../../store/store.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
 import { createHeadSealer, newChangeId } from './head.ts'
-import { HEAD_KEY, recordKey } from './places.ts'
+import { HEAD_KEY, recordKey } from './keyspace.ts'
 import type { PositionRow } from './position.ts'
 
 const BATCH_MAX = 500 // records

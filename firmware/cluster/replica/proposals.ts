@@ -5,8 +5,8 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { runDetached } from '../../base/admission.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
+import { runDetached } from '../../base/request-authorization.ts'
 import type { Random } from '../../crypto/random.ts'
 import { BATCH_MAX, type WaitingChange, waitingFor } from '../../store/change-queue.ts'
 import type { Head } from '../../store/head.ts'
@@ -15,9 +15,9 @@ import type { ChangeDraft, Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
 import { newChangeId } from './head.ts'
-import type { ReplicaTimeouts } from './patience.ts'
-import { HEAD_KEY, recordKey } from './places.ts'
-import { noQuorum } from './standing.ts'
+import { HEAD_KEY, recordKey } from './keyspace.ts'
+import { noQuorum } from './member-status.ts'
+import type { ReplicaTimeouts } from './timeouts.ts'
 
 const LOSSES_PATIENT = 2 // from then on a pause lets others be first
 const PAUSE_MS_MAX = 16

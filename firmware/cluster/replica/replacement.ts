@@ -12,8 +12,8 @@ import type { Row } from '../../store/store.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
+import { generationPrefix, HEAD_KEY, OBSOLETE } from './keyspace.ts'
 import { batchesOf } from './load.ts'
-import { generationPrefix, HEAD_KEY, OBSOLETE } from './places.ts'
 import type { Position } from './position.ts'
 
 const GENERATION_BYTES = 12

@@ -5,25 +5,25 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { assertAuthorized, runDetached } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
+import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Head } from '../../store/head.ts'
 import type { Decision, Row } from '../../store/store.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, KeyValue } from '../etcd/etcd.ts'
-import { createApplier, expectHead, expectNotOlder } from './adoption.ts'
+import { createApplier, expectHead, expectNotOlder } from './applier.ts'
 import { createBarrier } from './barrier.ts'
-import { Heartbeat, newestHead } from './contact.ts'
 import { createHeadSealer, newChangeId } from './head.ts'
-import { REPLICA_TIMEOUTS, type ReplicaTimeouts } from './patience.ts'
-import { PREFIX } from './places.ts'
+import { Heartbeat, newestHead } from './heartbeat.ts'
+import { IntegrityError } from './integrity-error.ts'
+import { PREFIX } from './keyspace.ts'
+import { createMemberStatus, noQuorum, notCaughtUp, type ReplicaState } from './member-status.ts'
 import type { PositionRow } from './position.ts'
 import { createProposals } from './proposals.ts'
-import { IntegrityError } from './refusal.ts'
 import { makeCurrent, removeObsolete, writeReplacement } from './replacement.ts'
-import { createMemberStatus, noQuorum, notCaughtUp, type ReplicaState } from './standing.ts'
+import { REPLICA_TIMEOUTS, type ReplicaTimeouts } from './timeouts.ts'
 
 const FIGURES_MS_MAX = 500
 /** A learner is told of no change, and reads all after each: that much longer it then does not. */

@@ -1,8 +1,8 @@
 /** How quickly request bodies must come, and whether their requests are still admitted, while they are on their way. */
 
-import type { AuthorizationCheck } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
+import type { AuthorizationCheck } from '../../base/request-authorization.ts'
 
 export interface BodyLimits {
   /** How long nothing may come, and how far a body may fall behind the least rate. */

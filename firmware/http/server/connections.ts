@@ -6,7 +6,7 @@
 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { prefixOf } from '../../base/attempts.ts'
+import { prefixOf } from '../../base/login-limiter.ts'
 
 /** Of one prefix; the others are for everybody else, even if it holds them with users' connections. */
 const PREFIX_SHARE = 7 / 8

@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod'
-import { UNLOCK_USER } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
+import { UNLOCK_USER } from '../../base/login-limiter.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
 import type { Member } from '../../cluster/etcd/etcd.ts'
 import { expectService, MEMBERS_MAX, PEER_PORT } from '../../cluster/node/members.ts'

@@ -1,8 +1,8 @@
 /** From one state to the next: provision, unlock, lock. Contract sections 2, 3.1 and 7.1. */
 
 import * as z from 'zod'
-import { UNLOCK_USER } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
+import { UNLOCK_USER } from '../../base/login-limiter.ts'
 import { wipe } from '../../base/secret.ts'
 import { passphrase, timestamp } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'

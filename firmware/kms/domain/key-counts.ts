@@ -5,8 +5,8 @@
  */
 
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import { runDetached } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
+import { runDetached } from '../../base/request-authorization.ts'
 import type { RecordChange } from './collections.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'

@@ -1,9 +1,9 @@
 /** Namespaces: created empty, deleted with all their keys; their users remain. Contract sections 3.3 and 7.3. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { runDetached } from '../../base/admission.ts'
+import { createBatchSize, threadMs } from '../../base/batch-size.ts'
 import { CofferError } from '../../base/error.ts'
-import { createBatchSize, threadMs } from '../../base/step-size.ts'
+import { runDetached } from '../../base/request-authorization.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import type { RecordChange } from './collections.ts'
 import { type Context, damaged } from './context.ts'

@@ -1,15 +1,15 @@
 /** Who may do what, asked when a request comes and again when it acts: contract section 1.7, checks 2, 6 and 7. */
 
-import type { LoginLimiter } from '../../base/attempts.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
 import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Log } from '../../base/log.ts'
+import type { LoginLimiter } from '../../base/login-limiter.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Attempt as Audited } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
-import type { ClusterView, ReadBarrier } from './confirmation.ts'
 import type { Declaration, EndpointAccess, Request } from './endpoint.ts'
+import type { ClusterView, ReadBarrier } from './read-barrier.ts'
 
 export interface AccessOptions {
   /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */

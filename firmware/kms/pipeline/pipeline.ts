@@ -5,10 +5,10 @@
  */
 
 import { Hono } from 'hono'
-import { type AuthorizationCheck, runAuthorized } from '../../base/admission.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
 import { passOn } from '../../base/iteration.ts'
 import { matchSchema } from '../../base/json.ts'
+import { type AuthorizationCheck, runAuthorized } from '../../base/request-authorization.ts'
 import { wipeIn } from '../../base/secret.ts'
 import type { ApplianceState } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
@@ -23,10 +23,10 @@ import { type AccessOptions, createAccess } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
 import { type BasicCredentials, readBasic } from './basic-credentials.ts'
 import { checkType, createBodies } from './bodies.ts'
-import { createReadBarrier } from './confirmation.ts'
 import { bodyBytesMax, type Declaration, type EndpointAccess, type Request, type Result } from './endpoint.ts'
 import { allowed, createEndpointTable, isAvailable } from './endpoint-table.ts'
 import { meetResource } from './preconditions.ts'
+import { createReadBarrier } from './read-barrier.ts'
 import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
 import { readQuery, splitTarget } from './target.ts'
 

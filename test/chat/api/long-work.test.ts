@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { threadMs } from '../../../firmware/base/step-size.ts'
+import { threadMs } from '../../../firmware/base/batch-size.ts'
 import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { gaps, hasOrdinal } from '../../../firmware/chat/realm/model/runs.ts'

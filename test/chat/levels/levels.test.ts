@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { LEVEL_CHANGES } from '../../../firmware/chat/levels/gates.ts'
+import { LEVEL_CHANGES } from '../../../firmware/chat/levels/changes.ts'
 import { contractTable } from '../support/contract.ts'
 import { ITEMS, NOT_SHOWN, OTHERS } from './items.ts'
 import { asking, type Furnished, furnish } from './rig.ts'

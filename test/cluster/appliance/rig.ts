@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { ClusterLink } from '../../../firmware/cluster/node/link.ts'
-import { REPLICA_TIMEOUTS, type ReplicaTimeouts } from '../../../firmware/cluster/replica/patience.ts'
+import { REPLICA_TIMEOUTS, type ReplicaTimeouts } from '../../../firmware/cluster/replica/timeouts.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { ATTENDED, openDeviceArea } from '../../../firmware/store/device-area.ts'
 import { openStore } from '../../../firmware/store/sqlite/file.ts'

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { CofferError } from '../../../firmware/base/error.ts'
 import type { Etcd } from '../../../firmware/cluster/etcd/etcd.ts'
-import type { ReplicaTimeouts } from '../../../firmware/cluster/replica/patience.ts'
+import type { ReplicaTimeouts } from '../../../firmware/cluster/replica/timeouts.ts'
 import { isLinearizable, type Operation } from '../history.ts'
 import { createDice, createModel, type Dice } from './model.ts'
 import {

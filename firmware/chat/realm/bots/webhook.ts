@@ -2,8 +2,8 @@
 
 import { isOlder } from '../../base/version.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import { messageToJson } from '../messages/form.ts'
-import { locationOf } from '../messages/places.ts'
+import { locationOf } from '../messages/location.ts'
+import { messageToJson } from '../messages/message-json.ts'
 import { urlFor } from '../model/organization-url.ts'
 import type { Realm } from '../model/realm.ts'
 import { type BotCall, type BotService, REALM_ID, type User } from '../model/records.ts'

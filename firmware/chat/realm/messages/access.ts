@@ -4,8 +4,8 @@ import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import { covers, type MessagePosition, visibilityOf } from '../permissions/sight.ts'
-import { locationOf, recipientsOf } from './places.ts'
+import { covers, type MessagePosition, visibilityOf } from '../permissions/visibility.ts'
+import { locationOf, recipientsOf } from './location.ts'
 
 /** Throws the same for a message that is not there and one that he may not read. */
 export function accessMessage(realm: Realm, user: User, id: number): MessageRow {

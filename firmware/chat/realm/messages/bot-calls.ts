@@ -6,8 +6,8 @@
 import type { MessageRow } from '../../store/messages.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { BotCall, User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
-import type { MessageLocation } from './places.ts'
+import type { Transaction } from '../model/transaction.ts'
+import type { MessageLocation } from './location.ts'
 
 /** Of one bot: whoever answers more slowly than it is called is not called any more for a while. */
 export const CALLS_WAITING_MAX = 100

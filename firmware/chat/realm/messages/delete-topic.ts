@@ -3,12 +3,12 @@
 import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { findReadableChannel } from '../permissions/channel-find.ts'
-import { visibilityOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/visibility.ts'
 import { mayDeleteAny, removeMessages } from './delete.ts'
-import { inBatches } from './in-turns.ts'
-import { findTopic } from './places.ts'
+import { inBatches } from './in-batches.ts'
+import { findTopic } from './location.ts'
 
 /**
  * The newest first, those that he can read, for as long as he may: `caller` is asked anew in each turn. False when the time

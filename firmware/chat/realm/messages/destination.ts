@@ -10,7 +10,7 @@ import { findChannelByName } from '../permissions/channel-find.ts'
 import { canRead, canSee } from '../permissions/channel-rights.ts'
 import { mayInChannel, mayInRealm } from '../permissions/group-rights.ts'
 import { mayAccess } from '../permissions/user-access.ts'
-import { findConversation, findTopic } from './places.ts'
+import { findConversation, findTopic } from './location.ts'
 
 /** As it was sent: an id, a name, or a list of ids or addresses. */
 export type To = number | string | readonly number[] | readonly string[]

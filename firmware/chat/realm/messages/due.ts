@@ -5,8 +5,8 @@ import type { Log } from '../../../base/log.ts'
 import { hasRoomForMessages } from '../model/disk-room.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { isDeactivated } from '../objects/users.ts'
+import { type PeriodicTask, startPeriodic } from './periodic.ts'
 import { deliverReminder } from './reminders.ts'
-import { type PeriodicTask, startPeriodic } from './rounds.ts'
 import { deliverScheduled } from './scheduled.ts'
 
 const INTERVAL_MS = 1000 // the clock may be set: nobody knows now how long it is until the next is due

@@ -7,14 +7,14 @@ import type { EventBody, Merge } from '../../events/queue.ts'
 import type { Shape } from '../../events/shapes.ts'
 import type { Flag, Runs } from '../../store/flags.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from '../model/message-bits.ts'
+import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from '../model/content-flags.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { addRun, difference, hasOrdinal, runsOf, union } from '../model/runs.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { Transaction } from '../model/turn.ts'
-import { type MessagePosition, visibilityOf } from '../permissions/sight.ts'
-import { locationOf } from './places.ts'
+import type { Transaction } from '../model/transaction.ts'
+import { type MessagePosition, visibilityOf } from '../permissions/visibility.ts'
+import { locationOf } from './location.ts'
 
 export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed'] as const satisfies readonly Flag[]
 

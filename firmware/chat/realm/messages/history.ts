@@ -3,14 +3,14 @@
 import { runInSlices } from '../../../base/slices.ts'
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import type { EditRecord } from '../model/message-extra.ts'
+import type { EditRecord } from '../model/message-metadata.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
 import { contentDiff, diffBudget } from './content-diff.ts'
-import { locationOf } from './places.ts'
-import { metadataWithMoves } from './topic-moves.ts'
+import { locationOf } from './location.ts'
+import { metadataWithMoves } from './topic-history.ts'
 
 /** Oldest first; the first entry is the message as it was sent. */
 export async function messageHistory(

@@ -3,7 +3,7 @@
 import { channelPath, topicPath } from '../../render/narrow-links.ts'
 import type { Channel } from '../model/records.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { ChannelLocation } from './places.ts'
+import type { ChannelLocation } from './location.ts'
 
 /** What `#**channel>topic**` cannot hold, and what would be the id of a message there. */
 const UNFIT = /[`*>&[\]\p{Cc}]|\$\$|@\d+$/u

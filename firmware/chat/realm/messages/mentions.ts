@@ -1,13 +1,13 @@
 /** Who is mentioned by a message, and how: contract section 6.4. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
-import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from '../model/message-bits.ts'
+import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from '../model/content-flags.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { membersAmong } from '../objects/nested-groups.ts'
 import { mayInGroup, mayInRealm } from '../permissions/group-rights.ts'
 import type { Destination } from './destination.ts'
-import { findTopic, type MessageLocation } from './places.ts'
+import { findTopic, type MessageLocation } from './location.ts'
 import type { RenderedMessage } from './rendering.ts'
 
 /** A wildcard that reaches more people than this needs a right: contract section 7.2. */

@@ -1,144 +1,260 @@
-/** Who may move what to another topic or channel, or resolve a topic. Contract sections 3.2.2, 7.3. */
+/**
+ * Moving messages to another topic or channel, once it is allowed: in one turn, also tens of thousands. Contract sections
+ * 3.2.2, 7.3; V51.
+ */
 
-import { badRequest, ChatError } from '../../base/error.ts'
-import type { MessageRow, PlacedRow } from '../../store/messages.ts'
+import type { PlacedRow } from '../../store/messages.ts'
+import { type EditRecord, metadataOf } from '../model/message-metadata.ts'
 import { fold } from '../model/names.ts'
-import { realmSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import { atLeast, ROLES } from '../model/roles.ts'
-import { organizationOf } from '../model/state.ts'
-import { asTopic } from '../model/topic-names.ts'
-import { canRead } from '../permissions/channel-rights.ts'
-import { mayInChannel, mayInRealm } from '../permissions/group-rights.ts'
-import { visibilityOf } from '../permissions/sight.ts'
-import { LEEWAY_S } from './delete.ts'
-import { expectMaySend, expectTopicAllowed, noSuchChannel } from './destination.ts'
-import { type ChannelLocation, isResolved, isResolving, locationOf } from './places.ts'
+import { addRun } from '../model/runs.ts'
+import { topicName } from '../model/topic-names.ts'
+import type { Transaction } from '../model/transaction.ts'
+import { moveUserTopics } from '../objects/user-topics.ts'
+import { type ReceivedMessages, receivedMessagesOf } from '../permissions/received.ts'
+import { type Extent, visibilityOf } from '../permissions/visibility.ts'
+import { clearFlags, markMovedRead } from './access-lost.ts'
+import { publishDeletion, tidyTopic } from './delete.ts'
+import { readerOf } from './flags.ts'
+import { ensureTopic, findTopic } from './location.ts'
+import { isOnlyResolved, type Move } from './move-check.ts'
+import { noticeMove, noticeResolve } from './notices.ts'
+import { topicLinks } from './rendering.ts'
+import { setFirstMessage } from './send.ts'
+import { metadataWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-history.ts'
 
-export type PropagateMode = 'change_one' | 'change_later' | 'change_all'
-
-export interface Move {
-  target: MessageRow
-  /** Ascending, those of them that the mover can read. */
-  rows: readonly PlacedRow[]
-  from: ChannelLocation
-  to: ChannelLocation
-  mode: PropagateMode
-  /** All of the topic that the mover can read. */
-  isWhole: boolean
-  /** All of it: the topic itself goes there. */
-  isTopic: boolean
-  notifyOldThread: boolean
-  notifyNewThread: boolean
-}
-
-interface MoveRequest {
-  topic: string | undefined
-  channelId: number | undefined
-  propagateMode: PropagateMode
-  notifyOldThread: boolean
-  notifyNewThread: boolean
-}
-
-/** Null when it would change nothing. Throws what the mover is refused with. */
-export function planMove(realm: Realm, me: User, target: MessageRow, request: MoveRequest): Move | null {
-  const { topic, channelId, propagateMode: mode, notifyOldThread, notifyNewThread } = request
-  if (topic === undefined && channelId === undefined) return null
-  const from = locationOf(realm, target)
-  if (from.kind === 'conversation') throw badRequest('Direct messages cannot be moved to channels or topics')
-  const channel = channelId === undefined ? from.channel : accessChannel(realm, me, channelId)
-  const to: ChannelLocation = { kind: 'channel', channel, topic: topic === undefined ? from.topic : asTopic(topic) }
-  if (to.channel.id === from.channel.id && to.topic === from.topic) return null
-  expectMayMove(realm, me, from, to)
-  const all = realm.store.messages.placedInTopic(target.topic)
-  const readable = readableOf(realm, me, target, all)
-  const rows = mode === 'change_all' ? readable : readable.filter(({ id }) => isMeant(id, target.id, mode))
-  if (!isOnlyResolved({ from, to })) expectInTime(realm, me, target, rows, from, to, mode)
-  const isWhole = rows.length === readable.length
-  const isTopic = rows.length === all.length
-  return { target, rows, from, to, mode, isWhole, isTopic, notifyOldThread, notifyNewThread }
-}
-
-export const isOnlyResolved = ({ from, to }: Pick<Move, 'from' | 'to'>): boolean =>
-  to.channel.id === from.channel.id && isResolving(from.topic, to.topic)
-
-function accessChannel(realm: Realm, me: User, id: number): Channel {
-  const channel = realm.state.channel.get(id)
-  if (channel === undefined || !canRead(realm, me, channel)) throw noSuchChannel(id)
-  return channel
-}
-
-/** Rights, in the order of contract section 3.2.2. */
-function expectMayMove(realm: Realm, me: User, from: ChannelLocation, to: ChannelLocation): void {
-  const mayIn = (setting: Parameters<typeof mayInChannel>[2]) => mayInChannel(realm, from.channel, setting, me)
-  const administers = mayIn('can_administer_channel_group') || atLeast(me.role, ROLES.administrator)
+/** Within a change; `contentEvent` has what was edited in the target at the same time. */
+export function moveMessages(realm: Realm, tx: Transaction, me: User, move: Move, contentEvent: object | null): void {
+  const { from, to, rows, target } = move
   const isBetween = to.channel.id !== from.channel.id
-  const changesTopic = to.topic !== from.topic
-  if (changesTopic && isResolved(from.topic) !== isResolved(to.topic)) {
-    if (!mayInRealm(realm, 'can_resolve_topics_group', me) && !mayIn('can_resolve_topics_group'))
-      throw badRequest("You don't have permission to resolve topics.")
-  }
-  const isMove = isBetween || !isResolving(from.topic, to.topic)
-  if (changesTopic && isMove) {
-    const may =
-      mayInRealm(realm, 'can_move_messages_between_topics_group', me) ||
-      mayIn('can_move_messages_within_channel_group') ||
-      administers
-    if (!may) throw badRequest("You don't have permission to edit this message")
-  }
-  if (isBetween) {
-    const may =
-      mayInRealm(realm, 'can_move_messages_between_channels_group', me) ||
-      mayIn('can_move_messages_out_of_channel_group') ||
-      administers
-    if (!may) throw badRequest("You don't have permission to move this message")
-    expectMaySend(realm, me, to.channel, to.topic)
-  } else if (fold(from.topic) !== fold(to.topic)) {
-    expectTopicAllowed(realm, me, to.channel, to.topic, isMove)
-  }
+  const isElsewhere = isBetween || fold(from.topic) !== fold(to.topic)
+  const topicMove = asTopicMove(realm, me, move)
+  const arrival = isBetween ? arrivalIn(realm, to.channel) : null
+  const known = findTopic(realm, to.channel, to.topic)
+  if (move.isTopic && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove, arrival)
+  else moveSome(realm, move, topicMove, arrival)
+  if (contentEvent !== null) joinEdits(realm, target.id)
+  if (isBetween) tidyChannels(realm, tx, [from.channel, to.channel])
+  if (move.isWhole && isElsewhere) moveUserTopics(realm, tx, from, to)
+  publishMove(realm, tx, me, move, contentEvent, arrival)
+  if (isOnlyResolved(move)) noticeResolve(realm, tx, me, to)
+  else if (isElsewhere) noticeMove(realm, tx, me, { ...move, count: rows.length })
 }
 
-function readableOf(realm: Realm, me: User, target: MessageRow, all: readonly PlacedRow[]): readonly PlacedRow[] {
-  const visibility = visibilityOf(realm, me)
-  return visibility.extent(target.recipient) === 'all' ? all : all.filter((row) => visibility.canRead(row))
-}
+/** In a private channel it is as if they had been sent now, for all who may come to read them there. */
+const arrivalIn = ({ store }: Realm, { isPrivate, recipientId }: Channel): number =>
+  isPrivate ? store.messages.nextOrdinal(recipientId) : 0
 
-const isMeant = (id: number, target: number, mode: PropagateMode): boolean =>
-  mode === 'change_one' ? id === target : id >= target
-
-/** Limits never bind moderators and above. Where channel and topic change the stricter one counts. */
-function expectInTime(
-  realm: Realm,
-  me: User,
-  target: MessageRow,
-  rows: readonly PlacedRow[],
-  from: ChannelLocation,
-  to: ChannelLocation,
-  mode: PropagateMode,
-): void {
-  if (atLeast(me.role, ROLES.moderator)) return
-  const organization = organizationOf(realm.state)
-  const limits = [
-    ...(to.topic !== from.topic ? [realmSetting(organization, 'move_messages_within_stream_limit_seconds')] : []),
-    ...(to.channel.id !== from.channel.id
-      ? [realmSetting(organization, 'move_messages_between_streams_limit_seconds')]
-      : []),
-  ].filter((limit) => limit !== null)
-  if (limits.length === 0) return
-  const oldest = nowOf(realm) - Math.min(...limits) - LEEWAY_S
-  if (target.time < oldest) throw badRequest('The time limit for editing this message has passed')
-  if (mode !== 'change_all') return
-  const ids = rows.map(({ id }) => id)
-  const { count, first } = realm.store.messages.sentSince(ids, oldest)
-  if (count === rows.length) return
-  throw new ChatError(
-    'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
-    `You only have permission to move the ${count}/${rows.length} most recent messages in this topic.`,
-    {
-      first_message_id_allowed_to_move: first,
-      total_messages_in_topic: rows.length,
-      total_messages_allowed_to_move: count,
+function asTopicMove(realm: Realm, me: User, move: Move): TopicMove {
+  const { from, to } = move
+  return {
+    edit: {
+      timestamp: nowOf(realm),
+      user_id: me.id,
+      ...(to.topic !== from.topic && { prev_topic: from.topic, topic: to.topic }),
+      ...(to.channel.id !== from.channel.id && { prev_stream: from.channel.id, stream: to.channel.id }),
     },
+    isResolving: isOnlyResolved(move),
+  }
+}
+
+/** The topic itself goes there with all that is in it: no message is written to unless it comes into another channel. */
+function moveTopic({ store }: Realm, { target, to }: Move, topicMove: TopicMove, arrival: number | null): void {
+  store.topics.rename(target.topic, to.channel.recipientId, to.topic, fold(to.topic))
+  if (arrival !== null) store.messages.moveTopic(target.topic, to.channel.recipientId, arrival)
+  store.topics.addMove(target.topic, store.messages.maxId(), JSON.stringify(topicMove))
+}
+
+/** One by one, or a part of a topic: what befell their topic of before goes with them. */
+function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: number | null): void {
+  const { target, rows, from, to } = move
+  const { store } = realm
+  const topic = ensureTopic(realm, to.channel, to.topic)
+  const { recipientId: recipient } = to.channel
+  const before = store.topics.movesOf(target.topic, 0, 0)
+  const ids = rows.map(({ id }) => id)
+  const extras = new Map(store.messages.extrasOf(ids).map(({ id, extra }) => [id, extra]))
+  const extraText = (id: number): string => extras.get(id) ?? '{}'
+  // Most have nothing of their own, or what they got together: those that become the same are written together.
+  const alike = Map.groupBy(
+    ids,
+    (id) => `${before.findIndex(({ through }) => through < id)} ${extraText(id)}`, // the newest reaches furthest
   )
+  for (const together of alike.values()) {
+    const [first] = together as [number]
+    const own = metadataOf({ extra: extraText(first) })
+    const moves = before.filter(({ number, through }) => number > (own.since ?? 0) && through >= first).map(readMove)
+    const extra = writeExtra(realm, topic, withMoves(own, [topicMove, ...moves]))
+    store.messages.place(together, { recipient, topic, extra, arrival })
+  }
+  if (topic === target.topic && to.channel.id === from.channel.id)
+    store.topics.rename(topic, recipient, to.topic, fold(to.topic)) // of a name that differs in case alone it stays the same
+  tidyTopic(realm, target.topic)
+}
+
+/** What was edited and moved by one call is one entry of the history. */
+function joinEdits(realm: Realm, id: number): void {
+  const row = realm.store.messages.get(id)!
+  const extra = metadataWithMoves(realm, row)
+  const [moved, edited, ...older] = extra.edits as [EditRecord, EditRecord, ...EditRecord[]]
+  const edits = [{ ...edited, ...moved }, ...older]
+  realm.store.messages.update({ ...row, extra: writeExtra(realm, row.topic, { ...extra, edits }) })
+}
+
+/** The first message of both may be another one now. */
+function tidyChannels(realm: Realm, tx: Transaction, channels: readonly Channel[]): void {
+  const { state, store } = realm
+  for (const { id, recipientId } of channels) {
+    const first = store.messages.oldestOf(recipientId) ?? null
+    const channel = state.channel.get(id)!
+    if (channel.firstMessageId !== first) setFirstMessage(realm, tx, channel, first)
+  }
+}
+
+function publishMove(
+  realm: Realm,
+  tx: Transaction,
+  me: User,
+  move: Move,
+  contentEvent: object | null,
+  arrival: number | null,
+): void {
+  const { from, to, rows } = move
+  const reach = receivedMessagesOf(realm, rows)
+  const witnesses = witnessesOf(realm, move, reach)
+  const seeing = witnesses.filter(({ sees }) => sees.length > 0)
+  for (const [seen, alike] of Map.groupBy(seeing, ({ sees }) => sees)) {
+    const users = alike.map(({ user }) => user)
+    publishUpdate(realm, tx, me, { ...move, rows: seen }, contentEvent, users)
+  }
+  if (arrival === null) return
+  for (const { user, keeps } of witnesses) if (keeps) keep(realm, user, to.channel, arrival)
+  for (const [lost, losing] of Map.groupBy(witnesses, ({ loses }) => loses)) {
+    if (lost.length === 0) continue
+    const userIds = losing.map(({ user }) => user.id)
+    const lostIds = lost.map(({ id }) => id)
+    publishDeletion(realm, tx, from, lostIds, userIds)
+    for (const [reached, ids] of Map.groupBy(userIds, reach.by)) clearFlags(realm, ids, inBoth(lost, reached))
+  }
+  const subscribers = realm.state.subscribersOf.get(to.channel.id)
+  const guests = seeing.map(({ user }) => user).filter(({ id }) => !subscribers.has(id))
+  for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.by(id))) markMovedRead(realm, tx, users, reached)
+}
+
+/** To those who see `rows` of it: what the target says is told to nobody who may not read it. */
+function publishUpdate(
+  realm: Realm,
+  tx: Transaction,
+  me: User,
+  { target, from, to, mode, rows }: Move,
+  contentEvent: object | null,
+  users: readonly User[],
+): void {
+  const seesTarget = rows.some(({ id }) => id === target.id)
+  const shown = realm.store.messages.get(seesTarget ? target.id : rows[0]!.id)!
+  const readers = new Map(users.map((user) => [user.id, readerOf(realm, user)]))
+  const links = topicLinks(realm, to.topic)
+  const ids = rows.map(({ id }) => id)
+  tx.publish({
+    type: 'update_message',
+    to: readers.keys(),
+    make: ({ can }) => ({
+      user_id: me.id,
+      edit_timestamp: nowOf(realm),
+      message_id: shown.id,
+      message_ids: ids,
+      rendering_only: false,
+      stream_name: from.channel.name,
+      stream_id: from.channel.id,
+      ...(to.channel.id !== from.channel.id && { new_stream_id: to.channel.id }),
+      propagate_mode: mode,
+      orig_subject: topicName(from.topic, can.empty_topic_name),
+      ...(to.topic !== from.topic && {
+        subject: topicName(to.topic, can.empty_topic_name),
+        topic_links: links,
+      }),
+      ...(seesTarget && contentEvent),
+    }),
+    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(shown) }),
+  })
+}
+
+/** Whoever had one of the messages, or has one now. */
+interface Witness {
+  user: User
+  /** What he may read, if he still has one of them, or has now: one list for all who see the same. */
+  sees: readonly PlacedRow[]
+  /** What he had and may read no longer: one list for all who lose the same. */
+  loses: readonly PlacedRow[]
+  /** He may still read what had reached him, though he is not subscribed to the private channel where it is now. */
+  keeps: boolean
+}
+
+function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: ReceivedMessages): Witness[] {
+  const had = realm.state.subscribersOf.get(from.channel.id)
+  const has = realm.state.subscribersOf.get(to.channel.id)
+  const isBetween = to.channel.id !== from.channel.id
+  const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.get(id)!)
+  const without = differences()
+  return [...new Set([...subscribers.filter(({ isActive }) => isActive), ...reach.users])].map((user) => {
+    const visibility = visibilityOf(realm, user)
+    const reached = reach.by(user.id)
+    const extents = [visibility.extent(from.channel.recipientId), visibility.extent(to.channel.recipientId)] as const
+    const before = readable(extents[0], had.has(user.id) ? rows : reached, () => reach.atLocation(user.id))
+    const isHere = has.has(user.id)
+    const keepsReached = () => reached.length > 0 && isWithin(reached, before)
+    const after = readable(extents[1], rows, () => {
+      if (!isBetween) return before
+      return isHere ? rows : keepsReached() ? reached : NONE
+    })
+    const isTold = isHere || before.length > 0 || reached.length > 0
+    return {
+      user,
+      sees: isTold ? after : NONE,
+      loses: after === rows || after === before ? NONE : without(before, after),
+      keeps: isBetween && to.channel.isPrivate && !isHere && after.length > 0 && keepsReached(),
+    }
+  })
+}
+
+const NONE: readonly PlacedRow[] = []
+
+const readable = (
+  extent: Extent,
+  all: readonly PlacedRow[],
+  reached: () => readonly PlacedRow[],
+): readonly PlacedRow[] => (extent === 'all' ? all : extent === 'received' ? reached() : NONE)
+
+function inBoth(some: readonly PlacedRow[], others: readonly PlacedRow[]): readonly PlacedRow[] {
+  const known = new Set(others)
+  return some === others ? some : some.filter((row) => known.has(row))
+}
+
+function isWithin(some: readonly PlacedRow[], all: readonly PlacedRow[]): boolean {
+  if (some === all || some.length === 0) return true
+  const known = new Set(all)
+  return some.every((row) => known.has(row))
+}
+
+/** All but some: the same list for the same. */
+function differences(): (all: readonly PlacedRow[], some: readonly PlacedRow[]) => readonly PlacedRow[] {
+  const known = new Map<readonly PlacedRow[], Map<readonly PlacedRow[], readonly PlacedRow[]>>()
+  return (all, some) => {
+    if (some.length === 0) return all
+    const same = known.get(all) ?? new Map<readonly PlacedRow[], readonly PlacedRow[]>()
+    known.set(all, same)
+    let rest = same.get(some)
+    if (rest === undefined) {
+      const ids = new Set(some)
+      rest = all.filter((row) => !ids.has(row))
+      same.set(some, rest)
+    }
+    return rest
+  }
+}
+
+/** So that he may still read what he had, should the channel have protected history. */
+function keep({ store }: Realm, { id }: User, { recipientId }: Channel, arrival: number): void {
+  store.flags.setRuns(id, recipientId, 'kept', addRun(store.flags.runs(id, recipientId, 'kept'), arrival, arrival))
 }

@@ -6,7 +6,7 @@ import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { meantTopic } from '../model/topic-names.ts'
 import { policyOf } from '../objects/user-topics.ts'
-import { isResolved, type MessageLocation } from './places.ts'
+import { isResolved, type MessageLocation } from './location.ts'
 
 type Term = readonly [operator: string, operand: string]
 

@@ -3,12 +3,12 @@
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { SYSTEM_BOTS } from '../objects/organization.ts'
 import { removeMessages } from './delete.ts'
 import { linkToTopic } from './links.ts'
+import { type ChannelLocation, ensureConversation, findTopic, isResolved } from './location.ts'
 import { isFollowedBy } from './narrows.ts'
-import { type ChannelLocation, ensureConversation, findTopic, isResolved } from './places.ts'
 import { deliverNotice } from './send.ts'
 
 const UNDO_S = 60 // whoever undoes it within this time leaves no notice

@@ -5,7 +5,7 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { linkToMessage } from './links.ts'
-import { locationOf } from './places.ts'
+import { locationOf } from './location.ts'
 import { renderFor } from './rendering.ts'
 
 /** A link, where there is one to it. */

@@ -6,8 +6,8 @@ import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { hasOrdinal } from '../model/runs.ts'
 import { organizationOf } from '../model/state.ts'
-import { visibilityOf } from '../permissions/sight.ts'
 import { accessOf } from '../permissions/user-access.ts'
+import { visibilityOf } from '../permissions/visibility.ts'
 import { accessMessage, readersOf } from './access.ts'
 
 export function readReceipts(realm: Realm, me: User, messageId: number): number[] {

@@ -5,8 +5,8 @@
  */
 
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
+import { createBatchSize, threadMs } from '../../../base/batch-size.ts'
 import type { Log } from '../../../base/log.ts'
-import { createBatchSize, threadMs } from '../../../base/step-size.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { realmSetting } from '../model/read-settings.ts'
@@ -14,7 +14,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
 import { isDeactivated } from '../objects/users.ts'
 import { removeMessages } from './delete.ts'
-import { type PeriodicTask, startPeriodic } from './rounds.ts'
+import { type PeriodicTask, startPeriodic } from './periodic.ts'
 import { dropUpload, removeFile } from './upload-receive.ts'
 
 const INTERVAL_MS = 600_000 // days are what is asked for

@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import { type MessagePosition, visibilityOf } from '../permissions/sight.ts'
+import { type MessagePosition, visibilityOf } from '../permissions/visibility.ts'
 
 interface ListedTopic {
   name: string

@@ -11,7 +11,7 @@ import { canRead } from '../permissions/channel-rights.ts'
 import { mayAccess } from '../permissions/user-access.ts'
 import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
-import { locationOf, type MessageLocation, recipientsOf } from './places.ts'
+import { locationOf, type MessageLocation, recipientsOf } from './location.ts'
 
 type TypingOp = 'start' | 'stop'
 type TypingEvent = 'typing' | 'typing_edit_message'

@@ -3,13 +3,13 @@
 import type { Shape } from '../../events/shapes.ts'
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
-import { ALERT_WORD } from '../model/message-bits.ts'
+import { ALERT_WORD } from '../model/content-flags.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { gaps } from '../model/runs.ts'
 import { topicName } from '../model/topic-names.ts'
 import { policyOf } from '../objects/user-topics.ts'
-import { visibilityOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/visibility.ts'
 
 const UNREAD_MAX = 50_000 // the newest; contract section 4.2.1
 

@@ -1,7 +1,7 @@
 /** Events of what is one account's alone: nobody else hears of it. */
 
 import type { User } from './records.ts'
-import type { Transaction } from './turn.ts'
+import type { Transaction } from './transaction.ts'
 
 export function publishOwn(
   tx: Transaction,

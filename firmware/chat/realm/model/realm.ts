@@ -6,7 +6,7 @@ import type { Random } from '../../../crypto/random.ts'
 import type { EventHub } from '../../events/hub.ts'
 import type { ChatStore } from '../../store/store.ts'
 import { loadState, type RealmState } from './state.ts'
-import { createRealmTransaction, type RealmTransaction } from './turn.ts'
+import { createRealmTransaction, type RealmTransaction } from './transaction.ts'
 import type { Usage } from './usage.ts'
 
 export interface Realm {

@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { type BotUser, botObject, managersOf } from './bot-view.ts'
 
 export function publishBot(realm: Realm, tx: Transaction, bot: BotUser, to: Iterable<number>): void {

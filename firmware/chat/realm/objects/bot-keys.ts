@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { publishBotUpdate } from './bot-events.ts'
 import { type BotUser, isBot, mayManage } from './bot-view.ts'
 import { makeKey, revokeKeys } from './keys.ts'

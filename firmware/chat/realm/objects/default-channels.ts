@@ -4,7 +4,7 @@ import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { findChannel } from '../permissions/channel-find.ts'
 
 /** Ascending. */

@@ -5,7 +5,7 @@ import { fold } from '../model/names.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, DefaultChannelGroup, User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { findChannelByName } from '../permissions/channel-find.ts'
 import { checkedDescription } from './descriptions.ts'
 

@@ -3,11 +3,11 @@
 import type { EventBody } from '../../events/queue.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, Group } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { channelGroupValues } from '../permissions/group-rights.ts'
 import { groupObject, membersOf } from './group-view.ts'
 import { reaches } from './nested-groups.ts'
-import { trackVisibility } from './sight-events.ts'
+import { trackVisibility } from './visibility-events.ts'
 
 /** Those of a deactivated group only to clients that know of such. */
 export function publishGroup(realm: Realm, tx: Transaction, group: Group, body: EventBody): void {

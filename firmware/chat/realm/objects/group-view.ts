@@ -4,7 +4,7 @@ import { groupsOf } from '../model/groups-of-realm.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Group, User } from '../model/records.ts'
 import { directSystemGroups, inSystemGroup, ROLES, type SystemGroupName } from '../model/roles.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { systemGroupId, userGroupValues } from '../permissions/group-rights.ts'
 
 /** Accounts whose role a group stands for: the service's own bots are in none. */

@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import type { UserSetting } from '../model/user-settings.ts'
 import { CAMEL, INHERITED, NOTIFICATION_SETTINGS } from './channel-view.ts'
 

@@ -9,7 +9,7 @@ import { ChatError, notFound } from '../../base/error.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { ApiKey, User } from '../model/records.ts'
 import { openText, sealText } from '../model/secrets.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { addressKey } from '../model/user-names.ts'
 import { ownHosts } from '../permissions/user-addresses.ts'
 

@@ -3,7 +3,7 @@
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { ROLES } from '../model/roles.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { isLimited, seesAddress } from '../permissions/user-access.ts'
 import { publishBot, publishBotGone } from './bot-events.ts'
 import { type BotUser, managedBots, managersOf } from './bot-view.ts'

@@ -4,7 +4,7 @@ import { findEmoji, type NamedEmoji } from '../model/emoji.ts'
 import { userSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User, UserStatus } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { accessOf, audiencesOf } from '../permissions/user-access.ts'
 
 const NO_EMOJI = { emojiName: '', emojiCode: '', reactionType: 'unicode_emoji' }

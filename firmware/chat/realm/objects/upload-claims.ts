@@ -4,8 +4,8 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
-import { visibilityOf } from '../permissions/sight.ts'
+import type { Transaction } from '../model/transaction.ts'
+import { visibilityOf } from '../permissions/visibility.ts'
 
 /** What a message shows is told with each further one, and a file may be shown in thousands. */
 const MESSAGES_SHOWN = 100

@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { audiencesOf, seesAddress } from '../permissions/user-access.ts'
 import { avatarUrl } from './avatar-url.ts'
 import { placeholderObject, userObject } from './user-view.ts'

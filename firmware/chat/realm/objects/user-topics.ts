@@ -5,7 +5,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, User, UserTopic } from '../model/records.ts'
 import { topicKey } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { canSee } from '../permissions/channel-rights.ts'
 
 /** 0 none, 1 muted, 2 unmuted, 3 followed. */

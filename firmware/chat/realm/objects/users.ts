@@ -6,7 +6,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { Bot, Password, User } from '../model/records.ts'
 import type { Role } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { address, fullName } from '../model/user-names.ts'
 import { apiAddress, expectFreeAddress } from '../permissions/user-addresses.ts'
 

@@ -7,7 +7,7 @@ import { realmSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import type { SubscriptionPair } from './subscribe.ts'
 
 /** More new subscriptions at once are told to nobody; max_bulk_new_subscription_messages. */

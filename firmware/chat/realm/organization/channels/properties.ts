@@ -3,7 +3,7 @@
 import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, Subscription, User } from '../../model/records.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { CAMEL, NOTIFICATION_SETTINGS } from '../../objects/channel-view.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
 import { checkedColor } from './subscriptions.ts'

@@ -5,7 +5,7 @@ import { markChannelsRead } from '../../messages/mark-read.ts'
 import { fold } from '../../model/names.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { findChannelByName } from '../../permissions/channel-find.ts'
 import {
   canAddSubscribers,

@@ -9,7 +9,7 @@ import { REALM_SETTINGS, type RealmSetting, type RealmSettingName } from '../../
 import type { SettingValue, User } from '../../model/records.ts'
 import { ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import type { UserSetting } from '../../model/user-settings.ts'
 import { watchMemberships } from '../../objects/group-view.ts'
 import { findChannel } from '../../permissions/channel-find.ts'

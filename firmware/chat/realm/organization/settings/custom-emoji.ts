@@ -6,7 +6,7 @@ import { activeEmoji, emojiObjects } from '../../model/emoji.ts'
 import type { Realm } from '../../model/realm.ts'
 import { REALM_ID, type User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { mayInRealm } from '../../permissions/group-rights.ts'
 import { stillOf } from './stills.ts'
 

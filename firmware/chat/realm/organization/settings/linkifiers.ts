@@ -5,7 +5,7 @@ import { type KnownPattern, readPattern } from '../../../render/linkifiers.ts'
 import { templateVariables } from '../../../render/url-template.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Linkifier } from '../../model/records.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 
 const PATTERN_CHARACTERS_MAX = 500
 const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts

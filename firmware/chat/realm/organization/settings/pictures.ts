@@ -3,7 +3,7 @@
 import type { Realm } from '../../model/realm.ts'
 import { type Organization, REALM_ID, type RealmPicture } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { ICON_URL_UNSET } from '../../objects/avatar-url.ts'
 
 const LOGO_URL_UNSET = '/static/logo.svg'

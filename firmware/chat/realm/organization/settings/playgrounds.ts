@@ -3,7 +3,7 @@
 import { badRequest, invalidParameter } from '../../../base/error.ts'
 import { templateVariables } from '../../../render/url-template.ts'
 import type { Realm } from '../../model/realm.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 
 const NAME_CHARACTERS_MAX = 100
 const LANGUAGE = /^[ a-zA-Z0-9_+\-./#]{1,40}$/

@@ -6,7 +6,7 @@ import { realmSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { publishAvatar } from '../../objects/user-events.ts'
 
 export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib

@@ -3,7 +3,7 @@
 import { forbidden } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Group, User } from '../../model/records.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { publishGroup, watchGroup } from '../../objects/group-events.ts'
 import { expectActive, findOwnGroup } from '../../permissions/group-find.ts'
 import { mayInGroup, mayManageGroup } from '../../permissions/group-rights.ts'

@@ -3,7 +3,7 @@
 import { badRequest } from '../../../base/error.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
-import type { Transaction } from '../../model/turn.ts'
+import type { Transaction } from '../../model/transaction.ts'
 
 const mutedBy = (realm: Realm, user: User) => realm.state.mutedUsers.get(user.id)?.value ?? []
 

@@ -1,8 +1,8 @@
 /** Passwords of accounts: scrypt, one derivation after the other, in fair turns. Contract section 1.2, design 10. */
 
 import { createHash } from 'node:crypto'
-import { createLoginLimiter } from '../../../../base/attempts.ts'
 import { createFairQueue, INSIDE, type QueuePriority } from '../../../../base/fair-queue.ts'
+import { createLoginLimiter } from '../../../../base/login-limiter.ts'
 import { wipe } from '../../../../base/secret.ts'
 import type { Random } from '../../../../crypto/random.ts'
 import { equalBytes } from '../../../../crypto/seal.ts'

@@ -5,7 +5,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { accessibleUserIds, isLimited, seesAddress } from '../permissions/user-access.ts'
 import { statusObject } from './statuses.ts'
 import { placeholderObject, userObject } from './user-view.ts'

@@ -2,7 +2,7 @@
 
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, ReadResult } from '../etcd/etcd.ts'
-import { HEAD_KEY } from './places.ts'
+import { HEAD_KEY } from './keyspace.ts'
 
 /**
  * The newest head that there is. A member that has no vote yet is not told that: there it is the newest that has come to it, as long as

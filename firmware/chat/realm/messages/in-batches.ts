@@ -3,9 +3,9 @@
  * it is when its time is over. Contract sections 9 and 11.3.
  */
 
-import { createBatchSize, threadMs } from '../../../base/step-size.ts'
+import { createBatchSize, threadMs } from '../../../base/batch-size.ts'
 import type { Realm } from '../model/realm.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 
 const BUDGET_MS = 50_000 // how long one call may work; contract section 9
 const TURN_MS = 10

@@ -5,7 +5,7 @@
 
 import type { MessageRow } from '../../store/messages.ts'
 import type { TopicMoveRow } from '../../store/topics.ts'
-import { type EditRecord, type MessageMetadata, metadataOf } from '../model/message-extra.ts'
+import { type EditRecord, type MessageMetadata, metadataOf } from '../model/message-metadata.ts'
 import type { Realm } from '../model/realm.ts'
 
 export interface TopicMove {

@@ -8,10 +8,10 @@ import type { CopyComparison, Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, KeyValue, Revision, Write } from '../etcd/etcd.ts'
 import type { ClusterHead, HeadSealer } from './head.ts'
-import { generationPrefix, HEAD_KEY, parseRecordKey } from './places.ts'
+import { IntegrityError, refusalOf } from './integrity-error.ts'
+import { generationPrefix, HEAD_KEY, parseRecordKey } from './keyspace.ts'
 import type { Position, PositionRow } from './position.ts'
 import type { Adopted, Proposal } from './proposals.ts'
-import { IntegrityError, refusalOf } from './refusal.ts'
 
 interface ApplierOptions {
   etcd: Etcd

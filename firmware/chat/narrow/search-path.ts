@@ -2,8 +2,8 @@
 
 import type { Phrase } from '../search/search.ts'
 import { matchOf, sentTo, type WordQuery } from '../store/words.ts'
+import { type AccessPath, isSmall, type Stream } from './access-path.ts'
 import type { Condition } from './conditions.ts'
-import { type AccessPath, isSmall, type Stream } from './lead.ts'
 import { SCOPE_MAX, scopeOfTopics, TOPICS_MAX } from './scope.ts'
 import type { Viewer } from './viewer.ts'
 

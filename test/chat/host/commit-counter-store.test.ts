@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createCommitCounterStore } from '../../../firmware/chat/host/commits.ts'
+import { createCommitCounterStore } from '../../../firmware/chat/host/commit-counter-store.ts'
 import type { DeviceRecords } from '../../../firmware/configuration/device-records.ts'
 import type { DeviceArea } from '../../../firmware/store/device-area.ts'
 

@@ -24,23 +24,6 @@ import {
   wildcardPolicyOf,
 } from './conversions.ts'
 import {
-  ATTACHMENTS,
-  allBut,
-  answer,
-  CHANNELS,
-  EMOJI,
-  EXPORTS,
-  event,
-  LINKIFIERS,
-  MESSAGES,
-  REALM,
-  register,
-  SCHEDULED,
-  SERVER_SETTINGS,
-  USER_SETTINGS,
-  USERS,
-} from './surfaces.ts'
-import {
   addField,
   defaultParameter,
   dropEvent,
@@ -60,7 +43,24 @@ import {
   renameParameter,
   replaceEvent,
   request,
-} from './words.ts'
+} from './rules.ts'
+import {
+  ATTACHMENTS,
+  allBut,
+  answer,
+  CHANNELS,
+  EMOJI,
+  EXPORTS,
+  event,
+  LINKIFIERS,
+  MESSAGES,
+  REALM,
+  register,
+  SCHEDULED,
+  SERVER_SETTINGS,
+  USER_SETTINGS,
+  USERS,
+} from './surfaces.ts'
 
 const SETTINGS_ROWS = ['E84', 'E88', 'E104']
 const NEW_CHANNELS = ['E52', 'E60']

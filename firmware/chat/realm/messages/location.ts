@@ -6,8 +6,8 @@ import { fold } from '../model/names.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, DirectConversation, User } from '../model/records.ts'
 import { meantTopic } from '../model/topic-names.ts'
-import type { Transaction } from '../model/turn.ts'
-import { trackAccessibleUsers } from '../objects/acquaintance.ts'
+import type { Transaction } from '../model/transaction.ts'
+import { trackAccessibleUsers } from '../objects/accessible-users.ts'
 
 export type MessageLocation =
   | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }

@@ -5,9 +5,9 @@
 import type { Random } from '../../crypto/random.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import type { Etcd } from '../etcd/etcd.ts'
-import { createApplier } from './adoption.ts'
+import { createApplier } from './applier.ts'
 import { createHeadSealer } from './head.ts'
-import { HEAD_KEY } from './places.ts'
+import { HEAD_KEY } from './keyspace.ts'
 import type { PositionRow } from './position.ts'
 
 interface DrainOptions {

@@ -7,7 +7,7 @@
 import type { AuditLog } from '../../audit/audit-log.ts'
 import { createBudgets } from '../../audit/budget.ts'
 import type { AuditEvent } from '../../audit/chain.ts'
-import type { ChatAuditEvent, Share } from '../link/act.ts'
+import type { ChatAuditEvent, Share } from '../link/chat-audit-event.ts'
 
 /** No id of a user of the appliance has a colon. */
 const USER_PREFIX = 'chat:'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openCommitCounter } from '../../../firmware/chat/process/commits.ts'
+import { openCommitCounter } from '../../../firmware/chat/process/commit-counter.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { CHAT_KEY } from '../support/chat.ts'
 

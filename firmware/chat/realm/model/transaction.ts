@@ -3,7 +3,7 @@
  * turn puts is in memory at once, for the checks that follow in it; when it throws, or the disk refuses, all is as before.
  */
 
-import { assertAuthorized } from '../../../base/admission.ts'
+import { assertAuthorized } from '../../../base/request-authorization.ts'
 import type { EventHub, Publication } from '../../events/hub.ts'
 import type { ChatStore } from '../../store/store.ts'
 import type { Key } from './collection.ts'

@@ -6,7 +6,7 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { isSubscribed } from '../permissions/channel-rights.ts'
-import { visibilityOf } from '../permissions/sight.ts'
+import { visibilityOf } from '../permissions/visibility.ts'
 import { changeFlag, EDITABLE_FLAGS, FLAG_OPS, type FlagOp } from './flags.ts'
 
 interface FlagUpdate {

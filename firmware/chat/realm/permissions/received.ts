@@ -7,7 +7,7 @@ import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Subscription, User } from '../model/records.ts'
 import { hasOrdinal, lowerBound } from '../model/runs.ts'
-import { covers } from './sight.ts'
+import { covers } from './visibility.ts'
 
 export interface ReceivedMessages {
   /** Whoever is active and received one of them, or has it for another reason. */

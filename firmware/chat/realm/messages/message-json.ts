@@ -1,8 +1,8 @@
 /** Messages as clients see them. Contract section 2.4. */
 
 import type { MessageRow } from '../../store/messages.ts'
-import { IS_ME } from '../model/message-bits.ts'
-import type { EditRecord, MessageMetadata } from '../model/message-extra.ts'
+import { IS_ME } from '../model/content-flags.ts'
+import type { EditRecord, MessageMetadata } from '../model/message-metadata.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
 import type { DirectConversation, User } from '../model/records.ts'
@@ -12,9 +12,9 @@ import { avatarUrl } from '../objects/avatar-url.ts'
 import { UNKNOWN_USER } from '../objects/user-view.ts'
 import type { SenderVisibility } from '../permissions/user-access.ts'
 import { placeholderAddress } from '../permissions/user-addresses.ts'
-import { locationOf } from './places.ts'
+import { locationOf } from './location.ts'
 import { topicLinks } from './rendering.ts'
-import { metadataWithMoves } from './topic-moves.ts'
+import { metadataWithMoves } from './topic-history.ts'
 
 export interface MessageOptions {
   /** HTML instead of what was written. */

@@ -1,10 +1,10 @@
 /** Looking for the messages of a narrow, from an id in one direction. */
 
 import { setImmediate } from 'node:timers/promises'
+import { createBatchSize, threadMs } from '../../base/batch-size.ts'
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts'
-import { createBatchSize, threadMs } from '../../base/step-size.ts'
 import type { ChatStore } from '../store/store.ts'
-import { type AccessPath, type Candidate, type Direction, farthest, readAccessPath, WINDOW } from './lead.ts'
+import { type AccessPath, type Candidate, type Direction, farthest, readAccessPath, WINDOW } from './access-path.ts'
 import type { Narrow } from './narrow.ts'
 
 const SLICE = { least: 32, first: 256, max: 1024 } as const // messages looked at in one turn: few milliseconds

@@ -2,7 +2,7 @@
 
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import type { Transaction } from '../model/turn.ts'
+import type { Transaction } from '../model/transaction.ts'
 import { canSee } from '../permissions/channel-rights.ts'
 import { publishFolderOf } from './channel-folders.ts'
 import { channelView, subscriberIds } from './channel-view.ts'

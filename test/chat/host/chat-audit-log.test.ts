@@ -4,8 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LINES_MIN } from '../../../firmware/audit/audit-log.ts'
 import type { AuditEvent, AuditLineKind } from '../../../firmware/audit/chain.ts'
-import { CHANGES, createChatAuditLog } from '../../../firmware/chat/host/acts.ts'
-import { type ChatAuditEvent, readChatAuditEvent, SHARES, STRANGERS } from '../../../firmware/chat/link/act.ts'
+import { CHANGES, createChatAuditLog } from '../../../firmware/chat/host/chat-audit-log.ts'
+import {
+  type ChatAuditEvent,
+  readChatAuditEvent,
+  SHARES,
+  STRANGERS,
+} from '../../../firmware/chat/link/chat-audit-event.ts'
 
 const ACT: ChatAuditEvent = {
   user: 9,

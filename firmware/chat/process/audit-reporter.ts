@@ -1,7 +1,7 @@
 /** The chat's end of the audit log: what is told to the appliance, and whether it is kept. */
 
 import { CofferError } from '../../base/error.ts'
-import type { ChatAuditEvent } from '../link/act.ts'
+import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { FromChat, ToChat } from '../link/link.ts'
 
 interface AuditReporter {

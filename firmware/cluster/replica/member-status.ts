@@ -4,10 +4,10 @@
  */
 
 import { CofferError, wrongState } from '../../base/error.ts'
-import type { Heartbeat } from './contact.ts'
-import type { ReplicaTimeouts } from './patience.ts'
-import type { IntegrityError } from './refusal.ts'
-import { SyncFailure } from './trouble.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import type { IntegrityError } from './integrity-error.ts'
+import { SyncFailure } from './sync-failure.ts'
+import type { ReplicaTimeouts } from './timeouts.ts'
 
 export type ReplicaState =
   | 'starting' // has not got what the others have
