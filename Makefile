@@ -71,6 +71,7 @@ lint: $(PACKAGES)
 	$(NODE) $(BIN)/tsc -p firmware/console
 	$(NODE) $(BIN)/tsc -p test/console
 	$(NODE) tools/imports.ts
+	$(NODE) tools/words.ts
 
 # How fast valid clients are under it decides nothing in CI, where others share the computer.
 attack: $(PACKAGES)

@@ -10,7 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { constants, tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Job, Result } from './tests/group.ts'
+import type { TestJob, TestResult } from './tests/group.ts'
 import { heaviestFirst, KINDS, readMark, share, type TestFile, testFiles, testNames } from './tests/marks.ts'
 import { summary } from './tests/summary.ts'
 
@@ -126,7 +126,7 @@ function slowGroups(files: readonly TestFile[]): Group[] {
 async function runAll(groups: readonly Group[], skippedList: string | undefined, lines: string[]): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-tests-'))
   const total = groups.reduce((sum, { files }) => sum + files.length, 0)
-  const results: Result[] = []
+  const results: TestResult[] = []
   let status = 0
   try {
     for (const group of groups.filter(({ files }) => files.length > 0)) {
@@ -159,7 +159,7 @@ async function runGroup(
   directory: string,
   before: number,
   total: number,
-): Promise<{ files: Result[]; ended: number }> {
+): Promise<{ files: TestResult[]; ended: number }> {
   const [job, results] = [join(directory, 'job'), join(directory, 'results')]
   writeFileSync(
     job,
@@ -169,7 +169,7 @@ async function runGroup(
       before,
       total,
       isVerbose: total <= VERBOSE_MAX,
-    } satisfies Job),
+    } satisfies TestJob),
   )
   writeFileSync(results, '')
   const program = (name: string) => join(import.meta.dirname, name)

@@ -25,10 +25,10 @@ const FLOORS = {
   records: { share: 1 / 8, bytesMax: 256 * MIB },
 } as const satisfies Record<string, { share: number; bytesMax: number }>
 
-export type Writer = keyof typeof FLOORS
-const WRITERS = Object.keys(FLOORS) as readonly Writer[]
+export type DiskWriter = keyof typeof FLOORS
+const WRITERS = Object.keys(FLOORS) as readonly DiskWriter[]
 
-const NAMES: Record<Writer, string> = {
+const NAMES: Record<DiskWriter, string> = {
   files: 'files of the chat',
   messages: 'messages of the chat',
   namespaces: 'keys and users of namespaces',
@@ -56,18 +56,18 @@ export interface DiskUsage {
 export interface DiskState extends DiskUsage {
   /** `low`: some writers are refused. `full`: most of the reserve is used, too. */
   readonly level: 'ok' | 'low' | 'full'
-  readonly refused: readonly Writer[]
+  readonly refused: readonly DiskWriter[]
 }
 
 export interface DiskSpace {
   /** Throws `storage`. */
   usage(): DiskUsage
   /** Bytes that the writer may add, at least 0. `reusableBytes`: free pages of the database that it writes to. Throws `storage`. */
-  roomFor(writer: Writer, reusableBytes?: number): number
+  roomFor(writer: DiskWriter, reusableBytes?: number): number
   /** Throws `storage`. */
   state(): DiskState
   /** Throws `full` unless the writer may add so many bytes, and `storage`. */
-  expectRoom(writer: Writer, bytes?: number, reusableBytes?: number): void
+  expectRoom(writer: DiskWriter, bytes?: number, reusableBytes?: number): void
 }
 
 /** Of the file system that the path lies on. Throws an error of the file system. */
@@ -76,7 +76,7 @@ export function readDiskUsage(path: string): DiskUsage {
   return { totalBytes: blocks * bsize, freeBytes: bavail * bsize }
 }
 
-export const floorBytes = (writer: Writer, totalBytes: number): number =>
+export const floorBytes = (writer: DiskWriter, totalBytes: number): number =>
   Math.min(totalBytes * FLOORS[writer].share, FLOORS[writer].bytesMax)
 
 /** `read` throws an error of the file system. */
@@ -91,7 +91,7 @@ export function createDiskSpace(read: () => DiskUsage): DiskSpace {
   }
 
   /** Negative while the reserve is being used. */
-  function room(writer: Writer, reusableBytes: number): number {
+  function room(writer: DiskWriter, reusableBytes: number): number {
     const { totalBytes, freeBytes } = usage()
     const floor = floorBytes(writer, totalBytes)
     return freeBytes + Math.min(reusableBytes, floor * REUSABLE_SHARE) - floor

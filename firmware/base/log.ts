@@ -64,13 +64,13 @@ const SHARE_BURST = 200
 const SHARE_PER_SECOND = 20
 
 /** What unauthenticated clients cause to be written must not bury the rest, so they have a share, and a line counts what it leaves out. */
-export interface Share {
+interface LogShare {
   /** Where to write of one event, or nowhere. */
   lines(): Log | undefined
 }
 
 /** `nowMs` must never jump. */
-export function createShare(log: Log, nowMs: () => number = () => performance.now()): Share {
+export function createShare(log: Log, nowMs: () => number = () => performance.now()): LogShare {
   let left = SHARE_BURST
   let filledMs = nowMs()
   let skipped = 0

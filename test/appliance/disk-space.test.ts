@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createDiskSpace, type DiskUsage, floorBytes, type Writer } from '../../firmware/base/disk-space.ts'
+import { createDiskSpace, type DiskUsage, type DiskWriter, floorBytes } from '../../firmware/base/disk-space.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { watchDisk } from '../../firmware/disk-watch.ts'
 
 const MIB = 1024 * 1024
 const TOTAL = 600 * MIB
-const ORDER: Writer[] = ['files', 'messages', 'namespaces', 'records']
+const ORDER: DiskWriter[] = ['files', 'messages', 'namespaces', 'records']
 
 function spaceOf(usage: { totalBytes: number; freeBytes: number }) {
   return createDiskSpace((): DiskUsage => ({ ...usage }))

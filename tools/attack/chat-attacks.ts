@@ -1,7 +1,7 @@
 /** What members, guests and strangers of the chat may try. Contract sections 1.2, 1.6, 3.5.1 and 7.8 of the chat. */
 
 import { createHmac } from 'node:crypto'
-import type { ChatTarget, Person } from './chat-target.ts'
+import type { ChatTarget, TargetPerson } from './chat-target.ts'
 import type { Outcome } from './target.ts'
 
 interface ChatAttack {
@@ -126,10 +126,10 @@ export const CHAT_ATTACKS: readonly ChatAttack[] = [
   silencedLog,
 ]
 
-const setRole = (target: ChatTarget, { id }: Person, role: number) =>
+const setRole = (target: ChatTarget, { id }: TargetPerson, role: number) =>
   target.call('PATCH', `/users/${id}`, { as: target.owner, values: { role } })
 
-const roleOf = async (target: ChatTarget, { id }: Person): Promise<number> =>
+const roleOf = async (target: ChatTarget, { id }: TargetPerson): Promise<number> =>
   (await target.call('GET', `/users/${id}`, { as: target.owner })).body.user.role
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url')

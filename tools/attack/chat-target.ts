@@ -14,7 +14,7 @@ import { listenTls } from '../../firmware/http/server/listener.ts'
 const CHEAP = { N: 2, r: 1, p: 1 } // what is attacked is not the derivation
 const OWNER_PASSWORD = 'password of the owner'
 
-export interface Person {
+export interface TargetPerson {
   readonly id: number
   readonly email: string
   key: string
@@ -27,7 +27,7 @@ interface ChatReply {
 }
 
 interface ChatAsk {
-  as?: Person
+  as?: TargetPerson
   /** The client's address: `127.0.0.n`. */
   from?: number
   /** Values that are no text are sent as JSON. */
@@ -35,13 +35,13 @@ interface ChatAsk {
 }
 
 export interface ChatTarget {
-  readonly owner: Person & { readonly password: string }
+  readonly owner: TargetPerson & { readonly password: string }
   /** By which tokens sign people in. */
   readonly tokenKey: Uint8Array
   call(method: string, path: string, ask?: ChatAsk): Promise<ChatReply>
   /** A new account. */
-  person(name: string, role: number): Promise<Person>
-  bot(owner: Person, name: string): Promise<Person>
+  person(name: string, role: number): Promise<TargetPerson>
+  bot(owner: TargetPerson, name: string): Promise<TargetPerson>
   /** How many lines of changes the appliance has kept. */
   auditLines(): number
   stop(): Promise<void>

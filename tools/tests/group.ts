@@ -15,7 +15,7 @@ import { type EventData, run } from 'node:test'
 import { inspect } from 'node:util'
 import { childrenOf, commandLineOf } from '../../test/support/proc.ts'
 
-export interface Job {
+export interface TestJob {
   files: string[]
   concurrency: number
   /** Files of this run in earlier groups, and in all of them. */
@@ -25,7 +25,7 @@ export interface Job {
   isVerbose: boolean
 }
 
-export interface Result {
+export interface TestResult {
   file: string
   ms: number
   passed: number
@@ -45,7 +45,7 @@ const OUTPUT_CHARACTERS = 16_000
 const NO_REPORT = 'of a file that told of no test: "npm test -- FILE" runs it alone'
 const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
 
-interface UnderWay extends Result {
+interface UnderWay extends TestResult {
   startedMs: number
   /** Names of tests that have begun and not ended. */
   tests: Set<string>
@@ -54,7 +54,7 @@ interface UnderWay extends Result {
 }
 
 const [jobFile, resultsFile] = process.argv.slice(2) as [string, string]
-const { files, concurrency, before, total, isVerbose }: Job = JSON.parse(readFileSync(jobFile, 'utf8'))
+const { files, concurrency, before, total, isVerbose }: TestJob = JSON.parse(readFileSync(jobFile, 'utf8'))
 
 // Programs that tests start by the name `node` run on the pinned one.
 process.env.PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)

@@ -1,12 +1,12 @@
 /** What a run of tests says at its end: what was skipped and what brings it, what failed, and the sums. */
 
-import type { Result } from './group.ts'
+import type { TestResult } from './group.ts'
 
 const FAILURES_SHOWN = 30
 const INSTALLS = /sudo apt install ([a-z0-9.+ -]+)/g
 
-export function summary(results: readonly Result[]): string[] {
-  const sum = (of: (result: Result) => number) => results.reduce((total, result) => total + of(result), 0)
+export function summary(results: readonly TestResult[]): string[] {
+  const sum = (of: (result: TestResult) => number) => results.reduce((total, result) => total + of(result), 0)
   const failures = results.flatMap(({ file, failures }) => failures.map((failure) => `failed: ${file}: ${failure}`))
   const more = failures.length - FAILURES_SHOWN
   return [
@@ -19,7 +19,7 @@ export function summary(results: readonly Result[]): string[] {
 }
 
 /** By reason, with the one line that installs what is a package of Debian. */
-function skips(results: readonly Result[]): string[] {
+function skips(results: readonly TestResult[]): string[] {
   const byReason = new Map<string, Map<string, number>>()
   const packages = new Set<string>()
   for (const { file, skipped } of results)

@@ -7,7 +7,7 @@
 import type { AuditLog } from '../../audit/audit-log.ts'
 import { createBudgets } from '../../audit/budget.ts'
 import type { AuditEvent } from '../../audit/chain.ts'
-import type { ChatAuditEvent, Share } from '../link/chat-audit-event.ts'
+import type { AuditShare, ChatAuditEvent } from '../link/chat-audit-event.ts'
 
 /** No id of a user of the appliance has a colon. */
 const USER_PREFIX = 'chat:'
@@ -37,7 +37,7 @@ export function createChatAuditLog(options: ChatAuditLogOptions): ChatAuditLog {
   const { audit, time, monotonicMs = () => performance.now() } = options
   const administrators = createShare(CHANGES.administrators, monotonicMs)
   const accounts = createShare(CHANGES.accounts, monotonicMs)
-  const take = ({ of, account }: Share) => (of === 'administrators' ? administrators : accounts)(account)
+  const take = ({ of, account }: AuditShare) => (of === 'administrators' ? administrators : accounts)(account)
   let skipped = 0
 
   return {

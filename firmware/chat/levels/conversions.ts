@@ -1,4 +1,4 @@
-/** Old forms that are more than another name: what rules of gates.ts convert with. */
+/** Old forms that are more than another name: what rules of changes.ts convert with. */
 
 import { badRequest, ChatError } from '../base/error.ts'
 import { NarrowError } from '../narrow/terms.ts'

@@ -16,19 +16,19 @@ export interface ChatAuditEvent {
   /** What was named in the path, what was made, and a role that was given. */
   readonly facts: Readonly<Record<string, number>>
   /** The share of the log that the line takes from. */
-  readonly share: Share
+  readonly share: AuditShare
 }
 
 export const SHARES = ['administrators', 'accounts', 'strangers'] as const
 
-export interface Share {
+export interface AuditShare {
   /** What members spend is never that of administrators; neither is that of callers who have not signed in. */
   readonly of: (typeof SHARES)[number]
   /** The account within it, for a bot its owner; null for strangers. */
   readonly account: number | null
 }
 
-export const STRANGERS: Share = { of: 'strangers', account: null }
+export const STRANGERS: AuditShare = { of: 'strangers', account: null }
 
 const METHODS: ReadonlySet<unknown> = new Set(['POST', 'PATCH', 'PUT', 'DELETE', 'GET'])
 const PATH = /^(?:\/[a-z_]{1,32}|\/\{[a-z_]{1,32}\}){1,8}$/
@@ -55,11 +55,11 @@ export function readChatAuditEvent(value: unknown): ChatAuditEvent | null {
   return known && taken && ({ user, address, method, path, result, facts: known, share: taken } as ChatAuditEvent)
 }
 
-function readShare(value: unknown): Share | null {
+function readShare(value: unknown): AuditShare | null {
   if (typeof value !== 'object' || value === null) return null
   const { of, account } = value as Record<string, unknown>
   const isRight = SHARES.some((known) => known === of) && (account === null || isNumber(account))
-  return isRight ? ({ of, account } as Share) : null
+  return isRight ? ({ of, account } as AuditShare) : null
 }
 
 function readFacts(value: unknown): Record<string, number> | null {

@@ -107,7 +107,7 @@ export type FromChat =
   /** It cannot listen; trying again would not help. */
   | { type: 'refused'; reason: string }
   | { type: 'answer'; id: number; problem: Problem | null; value?: unknown }
-  /** To be kept, and given back when that generation is opened: process/commits.ts. */
+  /** To be kept, and given back when that generation is opened: process/commit-counter.ts. */
   | { type: 'commits'; generation: string; sealed: Uint8Array }
   /** For the audit log. Answered with `recorded` when it changed something. */
   | { type: 'act'; id: number; act: ChatAuditEvent }

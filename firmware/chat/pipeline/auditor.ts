@@ -1,7 +1,7 @@
 /** What of a request goes to the audit log of the appliance. Contract section 1.6. */
 
 import type { Exchange } from '../../http/server/exchange.ts'
-import { type ChatAuditEvent, type Share, STRANGERS } from '../link/chat-audit-event.ts'
+import { type AuditShare, type ChatAuditEvent, STRANGERS } from '../link/chat-audit-event.ts'
 import type { Audit, Declaration } from './declaration.ts'
 import { statusOf } from './envelope.ts'
 
@@ -11,7 +11,7 @@ export interface Auditor {
   /** The account with this address, if there is one. */
   accountOf(email: string): number | null
   /** Whose share of the log a call of this account takes from. */
-  shareOf(account: number): Share
+  shareOf(account: number): AuditShare
   /** The answer waits for the promise, and is an error when it fails. */
   record(act: ChatAuditEvent): Promise<void> | undefined
 }
@@ -36,7 +36,7 @@ export function createAttempt(
   { address }: Exchange,
 ): Attempt {
   const path = declared.replace(/:(\w+)/g, '{$1}')
-  const tell = (user: number | null, share: Share, result: number, facts: ChatAuditEvent['facts'] = {}) =>
+  const tell = (user: number | null, share: AuditShare, result: number, facts: ChatAuditEvent['facts'] = {}) =>
     auditor.record({ user, address, method, path, result, facts, share })
 
   return {

@@ -1,12 +1,12 @@
 /** The `authorization` header: an account's address and one of its keys. RFC 7617; contract section 1.2. */
 
-export interface BasicCredentials {
+export interface ChatCredentials {
   email: string
   key: string
 }
 
 /** Null when the header is none, or no Basic credentials. */
-export function readBasic(header: string | undefined): BasicCredentials | null {
+export function readBasic(header: string | undefined): ChatCredentials | null {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')?.[1]
   if (encoded === undefined) return null
   const text = Buffer.from(encoded, 'base64').toString('utf8')

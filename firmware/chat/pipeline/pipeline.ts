@@ -15,7 +15,7 @@ import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import { ChatError } from '../base/error.ts'
 import { type Attempt, type Auditor, createAttempt } from './auditor.ts'
-import { type BasicCredentials, readBasic } from './credentials.ts'
+import { type ChatCredentials, readBasic } from './credentials.ts'
 import type { Declaration, Request, Who } from './declaration.ts'
 import { failureReply, successReply } from './envelope.ts'
 import { type Parameters, readParameters } from './parameters.ts'
@@ -71,7 +71,7 @@ export interface ApiOptions<S, Me> {
   /** False while nothing can be answered. */
   isReady: () => boolean
   /** Throws `INVALID_API_KEY`, `USER_DEACTIVATED` and the like. */
-  authenticate: (credentials: BasicCredentials, client: string, host: string | undefined) => AuthenticatedCaller<Me>
+  authenticate: (credentials: ChatCredentials, client: string, host: string | undefined) => AuthenticatedCaller<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
@@ -198,7 +198,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     headers: Record<string, string>,
   ): AuthenticatedCaller<Me> | null {
     const header = exchange.header('authorization')
-    let credentials: BasicCredentials | null = null
+    let credentials: ChatCredentials | null = null
     const isAsked = who !== 'nobody' && (who !== 'anyone' || header !== undefined)
     try {
       if (!isAsked) throw new NoCredentials()

@@ -1,7 +1,7 @@
 /** Which account a line of the audit log is charged to, and how many changes an account may make. Contract section 1.6. */
 
 import { type Clock, createClock } from '../../base/clock.ts'
-import type { ChatAuditEvent, Share } from '../link/chat-audit-event.ts'
+import type { AuditShare, ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { Auditor } from '../pipeline/auditor.ts'
 import { RATE_LIMITS, type RateLimits } from '../pipeline/pipeline.ts'
 import { createRateLimiter } from '../pipeline/rate-limit.ts'
@@ -27,7 +27,7 @@ export function createAuditor(
   const changes = createRateLimiter(rate, nowMs ?? (() => performance.now()), () => clock.now() / 1000)
 
   /** A bot takes from the share of its owner, whose role it never exceeds. */
-  function shareOf(account: number): Share {
+  function shareOf(account: number): AuditShare {
     const user = realm.state.user.get(account)
     const payer = user?.bot?.ownerId == null ? user : realm.state.user.get(user.bot.ownerId)
     const isAdministrator = payer !== undefined && atLeast(payer.role, ROLES.administrator)

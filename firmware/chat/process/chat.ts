@@ -19,7 +19,7 @@ import { createLevels } from '../levels/levels.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import { startBotCalls } from '../outgoing/bot-calls.ts'
 import { type Resolver, systemNetwork } from '../outgoing/post.ts'
-import type { BasicCredentials } from '../pipeline/credentials.ts'
+import type { ChatCredentials } from '../pipeline/credentials.ts'
 import type { Who } from '../pipeline/declaration.ts'
 import { type Api, type AuthenticatedCaller, createApi, type RateLimits } from '../pipeline/pipeline.ts'
 import { limitBotsToOwners } from '../realm/bots/owners.ts'
@@ -240,7 +240,7 @@ function announceRestart(events: EventHub, generation: number): void {
 
 function authenticate(
   realm: Realm,
-  { email, key }: BasicCredentials,
+  { email, key }: ChatCredentials,
   host: string | undefined,
 ): AuthenticatedCaller<User> {
   const { user, apiKey } = findByKey(realm, email, key, host)

@@ -71,7 +71,7 @@ const CORE: readonly string[] = [
 
 const TOPIC_MOVES: readonly string[] = [
   /*
-   * What happened to a topic as a whole, as JSON: see realm/messages/topic-moves.ts. It befell the messages up to
+   * What happened to a topic as a whole, as JSON: see realm/messages/topic-history.ts. It befell the messages up to
    * `through`, the largest id of then; those that came into the topic later say in their extra from which number on.
    */
   `CREATE TABLE topic_moves (

@@ -4,6 +4,7 @@ import type { Appliance } from '../../appliance/appliance.ts'
 import type { Log } from '../../base/log.ts'
 import type { ApplianceState } from '../../base/states.ts'
 import type { BootManager } from '../../channel/boot-manager.ts'
+import type { NewOrganization, OperatorChanges, OperatorSettings, Statistics } from '../../chat/link/link.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
@@ -33,38 +34,12 @@ export interface ChatService {
   readonly state: 'none' | 'starting' | 'running' | 'failed'
   readonly problem: string | null
   readonly port: number | null
-  figures(): Promise<{
-    url: string
-    users: number
-    messages: number
-    bytes: number
-    queues: number
-    exportKey: string
-    older: string[]
-  }>
-  createOrganization(
-    organization: { name: string; url: string; owner: { email: string; fullName: string } },
-    password: Uint8Array,
-  ): Promise<void>
+  figures(): Promise<Statistics>
+  createOrganization(organization: NewOrganization, password: Uint8Array): Promise<void>
   deleteOrganization(name: string): Promise<void>
-  settings(): Promise<ChatSettings>
-  changeSettings(changes: ChatSettingsChange): Promise<void>
+  settings(): Promise<OperatorSettings>
+  changeSettings(changes: OperatorChanges): Promise<void>
   recoverOwner(email: string, password: Uint8Array): Promise<void>
-}
-
-export interface ChatSettings {
-  url: string
-  ownerFullContentAccess: boolean
-  uploadQuotaMib: number | null
-  outgoingHosts: readonly string[]
-  jwt: { algorithm: JwtAlgorithm } | null
-}
-
-export const JWT_ALGORITHMS = ['HS256', 'RS256', 'ES256'] as const
-export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
-
-export interface ChatSettingsChange extends Partial<Omit<ChatSettings, 'jwt'>> {
-  jwt?: { algorithm: JwtAlgorithm; key: Uint8Array } | null
 }
 
 export interface Services {

@@ -1,7 +1,7 @@
 /**
  * The one path of every API request: the checks of contract section 1.7 in their order, driven by declarations. The state,
  * the caller and his rights, the resource and the conditions are those of the turn in which the request acts: whoever sends
- * a body is asked again when all of it is there, and every change that follows later asks once more (see admission.ts).
+ * a body is asked again when all of it is there, and every change that follows later asks once more (see request-authorization.ts).
  */
 
 import { Hono } from 'hono'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { floorBytes, type Writer } from '../../../firmware/base/disk-space.ts'
+import { type DiskWriter, floorBytes } from '../../../firmware/base/disk-space.ts'
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import { addsContent } from '../../../firmware/chat/pipeline/pipeline.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
@@ -20,7 +20,7 @@ const FILE = new Uint8Array(2 * MIB)
 const LONG = 'x'.repeat(9000)
 const DEADLINE_MS = 60_000
 
-const floor = (writer: Writer) => floorBytes(writer, DISK_BYTES)
+const floor = (writer: DiskWriter) => floorBytes(writer, DISK_BYTES)
 
 async function onSmallDisk(t: TestContext): Promise<{ rig: TestChat; disk: SmallDisk; guest: Client } | null> {
   const disk = mountSmallDisk(DISK_BYTES)

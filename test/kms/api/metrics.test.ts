@@ -94,7 +94,17 @@ test('times of responses go into the bucket that they fit', () => {
 const chatThat = (state: ChatService['state'], figures: ChatService['figures']): ChatService =>
   ({ state, problem: null, port: null, figures }) as ChatService
 
-const FIGURES = { url: '', users: 3, messages: 40, bytes: 5000, queues: 2, exportKey: '', older: [] }
+const FIGURES = {
+  name: 'Example',
+  commits: 5,
+  url: '',
+  users: 3,
+  messages: 40,
+  bytes: 5000,
+  queues: 2,
+  exportKey: '',
+  older: [],
+}
 
 const ofChat = (all: Map<string, number>) =>
   Object.fromEntries([...all].filter(([name, value]) => name.startsWith('coffer_chat_') && value !== 0))

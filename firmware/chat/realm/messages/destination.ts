@@ -30,7 +30,7 @@ export function findChannel(realm: Realm, user: User, to: To): Channel {
 export const noSuchChannel = (id: number): ChatError =>
   new ChatError('STREAM_DOES_NOT_EXIST', `Channel with ID '${id}' does not exist`, { stream_id: id })
 
-/** `topic` as places.ts makes it. */
+/** `topic` as location.ts makes it. */
 export function expectMaySend(realm: Realm, sender: User, channel: Channel, topic: string): void {
   if (channel.isArchived) throw badRequest(`Not authorized to send to channel '${channel.name}': it is archived`)
   const isAllowed = canRead(realm, sender, channel) && mayInChannel(realm, channel, 'can_send_message_group', sender)

@@ -1,6 +1,6 @@
 /**
  * How much of each kind of record there may be: contract section 9.1, whose table has the same rows. A change that adds more is
- * refused where records are written (turn.ts), whatever request it belongs to.
+ * refused where records are written (transaction.ts), whatever request it belongs to.
  */
 
 import type { RecordKind, RecordOf } from './kinds.ts'

@@ -35,11 +35,11 @@ export interface MessageMetadata {
   /** Seconds; of the last change of the content, of channel or topic but for resolving. */
   edited?: number
   moved?: number
-  /** The number of the newest move of its topic that is in all this already: see topic-moves.ts. */
+  /** The number of the newest move of its topic that is in all this already: see topic-history.ts. */
   since?: number
 }
 
-/** Without what befell its topic as a whole: see topic-moves.ts. */
+/** Without what befell its topic as a whole: see topic-history.ts. */
 export const metadataOf = ({ extra }: Pick<MessageRow, 'extra'>): MessageMetadata =>
   extra === '{}' ? NOTHING : (JSON.parse(extra) as MessageMetadata)
 

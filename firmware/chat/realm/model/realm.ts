@@ -23,7 +23,7 @@ export interface Realm {
   readonly usage: Usage
   /** By account, the host that its clients asked last; see url.ts. */
   readonly hosts: Map<number, string>
-  /** One turn: see turn.ts. */
+  /** One turn: see transaction.ts. */
   readonly transaction: RealmTransaction
   /** Set by whoever calls bots: some are to be called. */
   onBotCall?: () => void

@@ -18,7 +18,7 @@ import { mayInChannel, mayInRealm } from './group-rights.ts'
 export const canSee = (realm: Realm, user: User | null, channel: Channel): boolean =>
   has('metadata', realm, user, channel)
 
-/** Its messages; of a channel with protected history those that reached him: see permissions/sight.ts. */
+/** Its messages; of a channel with protected history those that reached him: see permissions/visibility.ts. */
 export const canRead = (realm: Realm, user: User | null, channel: Channel): boolean =>
   has('content', realm, user, channel)
 

@@ -1,6 +1,6 @@
 /**
  * Whom many messages of channels reached, all at once: a question of intervals of ordinals for each user and not one for
- * each message. Design 6; the same for one message is `received` of sight.ts.
+ * each message. Design 6; the same for one message is `received` of visibility.ts.
  */
 
 import type { PlacedRow } from '../../store/messages.ts'
@@ -66,7 +66,7 @@ interface Slice {
   to: number
 }
 
-/** Of what was moved into a private channel: see `reached` of sight.ts. */
+/** Of what was moved into a private channel: see `reached` of visibility.ts. */
 function arrivalsOf({ state, store }: Realm, rows: readonly PlacedRow[]) {
   const numbers = [...new Set(rows.map(({ arrival }) => arrival))].filter((arrival) => arrival > 0)
   const subscriptions = numbers.length === 0 ? NOBODY : subscriptionsTo(state, rows[0]!.recipient)
