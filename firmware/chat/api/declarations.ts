@@ -31,6 +31,7 @@ import { reportDeclarations } from './reports.ts'
 import { savedSnippetDeclarations } from './saved-snippets.ts'
 import { scheduledDeclarations } from './scheduled.ts'
 import { serverDeclarations } from './server.ts'
+import { sessionDeclarations } from './sessions.ts'
 import { settingDeclarations } from './settings.ts'
 import { staticDeclarations } from './static.ts'
 import { submessageDeclarations } from './submessages.ts'
@@ -73,6 +74,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...savedSnippetDeclarations,
   ...scheduledDeclarations,
   ...serverDeclarations,
+  ...sessionDeclarations,
   ...settingDeclarations,
   ...submessageDeclarations,
   ...subscriptionDeclarations,

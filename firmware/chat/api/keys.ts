@@ -34,7 +34,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.transaction((turn) => makeKey(realm, turn, user, client))
+      const key = realm.transaction((tx) => makeKey(realm, tx, user, client))
       return { api_key: key, email: user.email, user_id: user.id }
     },
   }),
@@ -54,7 +54,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'There is no such account')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.transaction((turn) => makeKey(realm, turn, confirmAddress(realm, turn, user), client))
+      const key = realm.transaction((tx) => makeKey(realm, tx, confirmAddress(realm, tx, user), client))
       const view = { clientGravatar: false, includeProfileData: true }
       return {
         api_key: key,
@@ -89,15 +89,17 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     usesReserve: true,
     who: 'account',
     audit: {},
-    handle: ({ realm, me, client }) =>
-      realm.transaction((turn) => ({ api_key: regenerateKey(realm, turn, me, client) })),
+    handle: ({ realm, me, credential, client }) => {
+      if (credential?.isSession) throw forbidden('A session of the page cannot get an API key')
+      return realm.transaction((tx) => ({ api_key: regenerateKey(realm, tx, me, client) }))
+    },
   }),
   declare({
     row: 'E141',
     method: 'GET',
     path: '/users/me/api_keys',
     who: 'human',
-    handle: ({ realm, me }) => ({ api_keys: keysOnList(realm, me) }),
+    handle: ({ realm, me, credential }) => ({ api_keys: keysOnList(realm, me, credential!.id) }),
   }),
   declare({
     row: 'E142',

@@ -20,6 +20,13 @@ export type Who =
   | 'administrator'
   | 'owner'
 
+/** The key or session that was shown. */
+export interface Credential {
+  readonly id: number
+  /** In the cookie of a page: contract section 1.2.1. */
+  readonly isSession: boolean
+}
+
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
 /** What of an endpoint goes to the audit log of the appliance. Contract section 1.6. */
@@ -57,9 +64,11 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
   readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>
 }
 
-/** Services come in as members of their own: `{ realm, me, given }`. */
+/** Services come in as members of their own: `{ realm, me, input }`. */
 export type Request<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> = S & {
   readonly me: Me
+  /** Null without credentials. */
+  readonly credential: Credential | null
   readonly input: ParameterValues<P>
   readonly path: ParameterValues<Q>
   /** Which parameters were sent, by their declared names or aliases. */
@@ -71,6 +80,6 @@ export type Request<S, Me, P extends Parameters = Parameters, Q extends Paramete
   /** The older level that the client was written for; null: the one of now. Contract section 8. */
   readonly level: number | null
   readonly exchange: Exchange
-  /** Throws when the caller is admitted no longer. `realm.change` asks by itself. */
+  /** Throws when the caller is admitted no longer. `realm.transaction` asks by itself. */
   readonly check: () => void
 }

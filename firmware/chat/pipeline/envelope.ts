@@ -19,7 +19,7 @@ const HEADERS = {
 /** What a handler gives. */
 export type Answer = Readonly<Record<string, unknown>> | Special
 
-/** An answer that is more than members of the envelope: made by `partly`, `withText` and `raw`. */
+/** An answer that is more than members of the envelope: made by `partly`, `withText`, `withHeaders` and `raw`. */
 class Special {
   readonly make: (ignored: readonly string[]) => Reply | StreamedReply
 
@@ -46,6 +46,13 @@ export const withText = (name: string, json: string, fields: Readonly<Record<str
     const head = JSON.stringify({ result: 'success', msg: '', ...fields, ...ignoredField(ignored) })
     return bodyReply(200, `${head.slice(0, -1)},"${name}":${json}}`, TYPE, HEADERS)
   })
+
+/** With headers of its own. */
+export const withHeaders = (
+  fields: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>>,
+): Special =>
+  new Special((ignored) => reply(200, { result: 'success', msg: '', ...fields, ...ignoredField(ignored) }, headers))
 
 /** Without the envelope: files, pages, redirects. */
 export const raw = (reply: Reply | StreamedReply): Special => new Special(() => reply)

@@ -16,11 +16,13 @@ import { type Connection, type Exchange, exchangeOf } from '../../http/server/ex
 import { ChatError } from '../base/error.ts'
 import { type Attempt, type Auditor, createAttempt } from './auditor.ts'
 import { type ChatCredentials, readBasic } from './credentials.ts'
-import type { Declaration, Request, Who } from './declaration.ts'
+import type { Credential, Declaration, Request, Who } from './declaration.ts'
 import { failureReply, successReply } from './envelope.ts'
+import { compressed } from './gzip.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 import { createRateLimiter, type Rate } from './rate-limit.ts'
 import { withSent } from './sent.ts'
+import { EXPIRY_HEADERS, readSessionCookie } from './session-cookie.ts'
 
 export const BASE_PATH = '/api/v1'
 
@@ -72,6 +74,11 @@ export interface ApiOptions<S, Me> {
   isReady: () => boolean
   /** Throws `INVALID_API_KEY`, `USER_DEACTIVATED` and the like. */
   authenticate: (credentials: ChatCredentials, client: string, host: string | undefined) => AuthenticatedCaller<Me>
+  /** By the secret in the cookie. `cookie` is to be set with the answer. Throws as `authenticate`. */
+  authenticateSession: (
+    secret: string,
+    host: string | undefined,
+  ) => { session: AuthenticatedCaller<Me>; cookie: string | null }
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
@@ -89,6 +96,7 @@ export interface ApiOptions<S, Me> {
 
 /** Whoever showed a key. */
 export interface AuthenticatedCaller<Me> {
+  readonly credential: Credential
   /** As long as the key is the same account's. */
   readonly name: string
   readonly account: number
@@ -113,10 +121,12 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
   api.all('*', async (context) => {
     const exchange = exchangeOf(context)
     const headers: Record<string, string> = {}
+    const caller: Caller = { headers, isSession: false }
     if (FORKING_CLIENTS.has(clientName(exchange.header('user-agent')))) headers.connection = 'close'
-    const reply = await respond(exchange, headers).catch((error) => failureReply(error, log))
+    const reply = await respond(exchange, caller).catch((error) => failureReply(error, log))
     Object.assign(reply.headers, { ...headers, ...reply.headers }) // a limit that was hit tells of itself
-    return toResponse(reply)
+    if (reply.status === 401) Object.assign(reply.headers, headersOfRefusal(exchange, caller))
+    return toResponse(caller.isSession ? await compressed(reply, exchange.header('accept-encoding')) : reply)
   })
   api.onError((error) => toResponse(failureReply(error, log)))
   return api
@@ -127,7 +137,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     resource.set(declaration.method, declaration)
   }
 
-  async function respond(exchange: Exchange, headers: Record<string, string>): Promise<Reply | StreamedReply> {
+  async function respond(exchange: Exchange, caller: Caller): Promise<Reply | StreamedReply> {
     const { target } = exchange
     if (target.length > TARGET_MAX) throw new ChatError('BAD_REQUEST', 'The request target is too long', {}, 414)
     const at = target.indexOf('?')
@@ -142,9 +152,10 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     if (form?.has(declaration) === false) throw noSuchPath()
     refuseForeignPage(exchange.method, exchange.header)
 
-    const client = clientName(exchange.header('user-agent'))
+    const userAgent = clientName(exchange.header('user-agent'))
     const attempt = createAttempt(auditor, declaration, exchange)
-    const session = admit(declaration, attempt, exchange, client, headers)
+    const session = admit(declaration, attempt, exchange, userAgent, caller)
+    const client = caller.isSession ? CLIENT_OF_SESSIONS : userAgent
     const check = () => {
       if (!options.isReady()) throw new ChatError('SERVER_NOT_READY', 'The server is not ready, try again')
       options.authorize(declaration.who, session?.current() ?? null)
@@ -169,6 +180,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         get me() {
           return (session?.current() ?? null) as Me
         },
+        credential: session?.credential ?? null,
         input,
         path: asked.path,
         sent: new Set(values.keys()),
@@ -195,18 +207,28 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     attempt: Attempt,
     exchange: Exchange,
     client: string,
-    headers: Record<string, string>,
+    caller: Caller,
   ): AuthenticatedCaller<Me> | null {
     const header = exchange.header('authorization')
+    const secret = header === undefined ? readSessionCookie(exchange.header, isMedia === true) : null
     let credentials: ChatCredentials | null = null
-    const isAsked = who !== 'nobody' && (who !== 'anyone' || header !== undefined)
+    const isAsked = who !== 'nobody' && (who !== 'anyone' || header !== undefined || secret !== null)
     try {
       if (!isAsked) throw new NoCredentials()
+      if (secret !== null) {
+        caller.isSession = true
+        credentials = { email: '', key: secret }
+        const { session, cookie } = options.authenticateSession(secret, exchange.header('host'))
+        Object.assign(caller.headers, (isMedia ? ofMedia : ofAccounts).take(session.name))
+        if (cookie !== null) caller.headers['set-cookie'] = cookie
+        exchange.markAuthenticated()
+        return session
+      }
       credentials = readBasic(header)
       if (credentials === null)
         throw new ChatError('UNAUTHORIZED', 'Not logged in: API authentication or user session required')
       const session = options.authenticate(credentials, client, exchange.header('host'))
-      Object.assign(headers, ofAccounts.take(session.name))
+      Object.assign(caller.headers, ofAccounts.take(session.name))
       exchange.markAuthenticated()
       return session
     } catch (error) {
@@ -225,6 +247,22 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
  * breaks its TLS (python-zulip-api issue 777). A connection that ends with its answer is in one of them alone.
  */
 const FORKING_CLIENTS: ReadonlySet<string> = new Set(['ZulipPython', 'irc_mirror'])
+
+/** The name of upstream's page, whose messages their sender has read. */
+const CLIENT_OF_SESSIONS = 'website'
+
+/** What is known of the caller when the answer is made. */
+interface Caller {
+  readonly headers: Record<string, string>
+  /** By the cookie of the page. */
+  isSession: boolean
+}
+
+/** Contract section 1.2.1. */
+const headersOfRefusal = ({ header }: Exchange, { isSession }: Caller): Readonly<Record<string, string>> => ({
+  ...((header('sec-fetch-mode') ?? 'navigate') !== 'navigate' && { 'www-authenticate': 'Session realm="zulip"' }),
+  ...(isSession && EXPIRY_HEADERS),
+})
 
 class NoCredentials extends Error {}
 

@@ -22,6 +22,7 @@ import { type Resolver, systemNetwork } from '../outgoing/post.ts'
 import type { ChatCredentials } from '../pipeline/credentials.ts'
 import type { Who } from '../pipeline/declaration.ts'
 import { type Api, type AuthenticatedCaller, createApi, type RateLimits } from '../pipeline/pipeline.ts'
+import { sessionCookie } from '../pipeline/session-cookie.ts'
 import { limitBotsToOwners } from '../realm/bots/owners.ts'
 import { createExportKey } from '../realm/export/archive.ts'
 import { createExports } from '../realm/export/exports.ts'
@@ -32,11 +33,12 @@ import { removeOrphans } from '../realm/messages/upload-receive.ts'
 import { expectRoomForFiles, expectRoomForMessages } from '../realm/model/disk-room.ts'
 import { noteHost } from '../realm/model/organization-url.ts'
 import { openRealm, type Realm } from '../realm/model/realm.ts'
-import type { User } from '../realm/model/records.ts'
+import type { ApiKey, User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { BOT_TYPES } from '../realm/objects/bot-services.ts'
-import { findByKey, noteUse } from '../realm/objects/keys.ts'
+import { findByKey, isOver, noteUse, SESSION_DAYS } from '../realm/objects/keys.ts'
 import { createOrganization, type OrganizationDraft } from '../realm/objects/organization.ts'
+import { findBySession } from '../realm/objects/sessions.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { recoverOwner } from '../realm/organization/operator/operator.ts'
 import { erase } from '../realm/organization/users/erasing.ts'
@@ -160,6 +162,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     services,
     isReady: () => isOpen && realm.state.organization.size > 0,
     authenticate: (credentials, _client, host) => authenticate(realm, credentials, host),
+    authenticateSession: (secret, host) => authenticateSession(realm, secret, host),
     authorize,
     auditor,
     formOf: levels.formOf,
@@ -244,19 +247,39 @@ function authenticate(
   host: string | undefined,
 ): AuthenticatedCaller<User> {
   const { user, apiKey } = findByKey(realm, email, key, host)
+  const session = sessionOf(realm, user, apiKey)
+  noteUse(realm, apiKey)
+  noteHost(realm, user, host)
+  return session
+}
+
+function authenticateSession(
+  realm: Realm,
+  secret: string,
+  host: string | undefined,
+): { session: AuthenticatedCaller<User>; cookie: string | null } {
+  const { user, apiKey, session } = findBySession(realm, secret)
+  const caller = sessionOf(realm, user, apiKey)
+  const isFirstOfDay = noteUse(realm, apiKey)
+  noteHost(realm, user, host)
+  return { session: caller, cookie: isFirstOfDay && session.remember ? sessionCookie(secret, SESSION_DAYS) : null }
+}
+
+/** Throws if the account or the organization is deactivated. */
+function sessionOf(realm: Realm, user: User, apiKey: ApiKey): AuthenticatedCaller<User> {
   const current = (): User => {
     const now = realm.state.user.get(user.id)
-    if (now === undefined || realm.state.apiKey.get(apiKey.hash) === undefined)
+    const stored = realm.state.apiKey.get(apiKey.hash)
+    if (now === undefined || stored === undefined || isOver(realm, stored))
       throw new ChatError('INVALID_API_KEY', 'Invalid API key')
     if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
     if (!now.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
     return now
   }
   current()
-  noteUse(realm, apiKey)
-  noteHost(realm, user, host)
+  const credential = { id: apiKey.id, isSession: apiKey.session !== undefined }
   // Bots spend the calls of their owner, who may make hundreds of them.
-  return { name: `user ${user.bot?.ownerId ?? user.id}`, account: user.id, current }
+  return { name: `user ${user.bot?.ownerId ?? user.id}`, account: user.id, credential, current }
 }
 
 const WHO: Readonly<Record<Who, (me: User) => boolean>> = {

@@ -24,8 +24,14 @@ describe('E141: the list of keys', () => {
     assert.deepEqual(
       api_keys.map(({ id, ...rest }: { id: number }) => rest),
       [
-        { client: 'test', date_created: made, last_used: midnight + 2 * DAY_S },
-        { client: 'test', date_created: made + DAY_S, last_used: midnight + DAY_S },
+        { client: 'test', device: null, is_current: true, date_created: made, last_used: midnight + 2 * DAY_S },
+        {
+          client: 'test',
+          device: null,
+          is_current: false,
+          date_created: made + DAY_S,
+          last_used: midnight + DAY_S,
+        },
       ],
     )
     const hashes = [...rig.chat.realm.state.keysOf.get(phone.user.id).values()].map(({ hash }) => hash)

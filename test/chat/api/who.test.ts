@@ -168,6 +168,8 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E129', 'POST', '/invites/9999/resend', 'U'],
   ['E141', 'GET', '/users/me/api_keys', 'U'],
   ['E142', 'DELETE', '/users/me/api_keys/9999', 'U'],
+  ['E150', 'POST', '/session', 'U', { device: 'x' }],
+  ['E151', 'DELETE', '/session', 'U'],
 ]
 
 const call = {} as Record<Caller, (method: string, path: string, values?: Record<string, unknown>) => Promise<Answer>>

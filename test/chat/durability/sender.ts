@@ -6,7 +6,7 @@
 import { createLog } from '../../../firmware/base/log.ts'
 import { createChat } from '../../../firmware/chat/process/chat.ts'
 import type { User } from '../../../firmware/chat/realm/model/records.ts'
-import { keysOnList, makeKey, revokeKey } from '../../../firmware/chat/realm/objects/keys.ts'
+import { keysOf, makeKey, revokeKey } from '../../../firmware/chat/realm/objects/keys.ts'
 import { CHAT_KEY, NO_LIMITS } from '../support/chat.ts'
 import { contentOf, type Line } from './ledger.ts'
 
@@ -24,8 +24,8 @@ const channel = [...realm.state.channel.all()][0]!
 type Answer = Record<string, never>
 
 function clientOf(user: User) {
-  for (const { id, client } of keysOnList(realm, user)) if (client === 'sender') revokeKey(realm, user, id)
-  const key = realm.transaction((turn) => makeKey(realm, turn, user, 'sender')) // the one of the run before is done with
+  for (const { id, client } of keysOf(realm, user)) if (client === 'sender') revokeKey(realm, user, id)
+  const key = realm.transaction((tx) => makeKey(realm, tx, user, 'sender')) // the one of the run before is done with
   const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
   return async (method: string, path: string, values: Record<string, string | Blob> = {}): Promise<Answer> => {
     const form = new FormData()

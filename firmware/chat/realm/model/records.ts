@@ -156,6 +156,16 @@ export interface ApiKey {
   readonly sealed: string | null
   /** Of a bot's key: the administrator it was given to, who is not the bot's owner. */
   readonly givenTo?: number
+  /** It is no key but a session of the page. */
+  readonly session?: PageSession
+}
+
+/** Contract section 1.2.1. */
+export interface PageSession {
+  /** What its owner calls the device. */
+  readonly device: string
+  /** The cookie outlives the browser. */
+  readonly remember: boolean
 }
 
 export interface Group {

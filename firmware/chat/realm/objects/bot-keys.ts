@@ -10,7 +10,7 @@ import { makeKey, revokeKeys } from './keys.ts'
 /** Within a change: earlier keys are refused from now on. `givenTo` is an administrator who is told a key of another account's bot. */
 export function replaceKey(realm: Realm, tx: Transaction, bot: BotUser, givenTo?: number): string {
   revokeKeys(realm, tx, bot)
-  return makeKey(realm, tx, bot, 'bot', givenTo)
+  return makeKey(realm, tx, bot, 'bot', givenTo === undefined ? {} : { givenTo })
 }
 
 /** The same; the owner is told the new key. */

@@ -18,12 +18,20 @@ const KEY_LENGTH = 32 // 190 bits
 const KEYS_OF_USER_MAX = 100
 const DAY_S = 86_400
 
-/**
- * A new key; the one of the account unused for the longest time goes when there are too many. `givenTo` is an account that is
- * told the key of another account's bot.
- */
-export function makeKey(realm: Realm, tx: Transaction, user: User, client: string, givenTo?: number): string {
-  const own = [...realm.state.keysOf.get(user.id).values()]
+/** A session ends so many days after the day of its last use. */
+export const SESSION_DAYS = 30
+
+export const keysOf = (realm: Realm, user: User): ApiKey[] => [...realm.state.keysOf.get(user.id).values()]
+
+/** A new key; the one of the account unused for the longest time goes when there are too many. */
+export function makeKey(
+  realm: Realm,
+  tx: Transaction,
+  user: User,
+  client: string,
+  more: Pick<ApiKey, 'givenTo' | 'session'> = {},
+): string {
+  const own = keysOf(realm, user)
   if (own.length >= KEYS_OF_USER_MAX)
     revoke(
       realm,
@@ -40,21 +48,21 @@ export function makeKey(realm: Realm, tx: Transaction, user: User, client: strin
     made: now,
     usedDay: Math.floor(now / DAY_S),
     sealed: user.bot === null ? null : sealText(realm, key),
-    ...(givenTo !== undefined && { givenTo }),
+    ...more,
   })
   return key
 }
 
 /** All of an account's: none of them is taken from now on. */
 export function revokeKeys(realm: Realm, tx: Transaction, user: User): void {
-  for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, tx, apiKey)
+  for (const apiKey of keysOf(realm, user)) revoke(realm, tx, apiKey)
 }
 
-/** Within a change: one key in place of all. That of a bot stays given to whom it was. */
+/** Within a change: one key in place of all. That of a bot stays input to whom it was. */
 export function regenerateKey(realm: Realm, tx: Transaction, user: User, client: string): string {
-  const { givenTo } = [...realm.state.keysOf.get(user.id).values()].find((key) => key.givenTo !== undefined) ?? {}
+  const { givenTo } = keysOf(realm, user).find((key) => key.givenTo !== undefined) ?? {}
   revokeKeys(realm, tx, user)
-  return makeKey(realm, tx, user, client, givenTo)
+  return makeKey(realm, tx, user, client, givenTo === undefined ? {} : { givenTo })
 }
 
 /** One key of an account as its owner tells it from others; the key itself is kept nowhere. */
@@ -62,36 +70,50 @@ interface KeyOnList {
   readonly id: number
   /** The client that asked for it. */
   readonly client: string
+  /** Of a session of the page; null for a key. */
+  readonly device: string | null
+  /** The call for the list was made with it. */
+  readonly is_current: boolean
   /** Seconds since the epoch. */
   readonly date_created: number
   /** When the day of its last use began (UTC), in seconds since the epoch. */
   readonly last_used: number
 }
 
-/** An account's keys, the oldest first. */
-export const keysOnList = (realm: Realm, user: User): KeyOnList[] =>
-  [...realm.state.keysOf.get(user.id).values()]
-    .map(({ id, client, made, usedDay }) => ({ id, client, date_created: made, last_used: usedDay * DAY_S }))
+/** An account's keys and sessions, the oldest first. `currentId` is the one that asks. */
+export const keysOnList = (realm: Realm, user: User, currentId: number): KeyOnList[] =>
+  keysOf(realm, user)
+    .filter((apiKey) => !isOver(realm, apiKey))
+    .map(({ id, client, made, usedDay, session }) => ({
+      id,
+      client,
+      device: session?.device ?? null,
+      is_current: id === currentId,
+      date_created: made,
+      last_used: usedDay * DAY_S,
+    }))
     .sort((a, b) => a.id - b.id)
 
-/** Not taken from now on. Throws what is 404 where the account has no such key, whoever else may have it. */
-export function revokeKey(realm: Realm, user: User, id: number): void {
-  realm.transaction((tx) => {
-    const apiKey = [...realm.state.keysOf.get(user.id).values()].find((own) => own.id === id)
-    if (apiKey === undefined) throw notFound('API key does not exist')
-    revoke(realm, tx, apiKey)
-  })
+/** Throws the same 404 for an id of another account and an unknown one. */
+export function expectKey(realm: Realm, user: User, id: number): ApiKey {
+  const apiKey = keysOf(realm, user).find((own) => own.id === id)
+  if (apiKey === undefined) throw notFound('API key does not exist')
+  return apiKey
 }
 
+/** Not taken from now on. */
+export const revokeKey = (realm: Realm, user: User, id: number): void =>
+  realm.transaction((tx) => revoke(realm, tx, expectKey(realm, user, id)))
+
 /** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */
-function revoke(realm: Realm, tx: Transaction, { hash, userId }: ApiKey): void {
+export function revoke(realm: Realm, tx: Transaction, { hash, userId }: ApiKey): void {
   tx.remove('apiKey', hash)
   tx.onCommit(() => realm.events.endPollsOf(userId))
 }
 
 /** A bot's newest key. */
 export function shownKey(realm: Realm, bot: User): string {
-  const keys = [...realm.state.keysOf.get(bot.id).values()].filter(({ sealed }) => sealed !== null)
+  const keys = keysOf(realm, bot).filter(({ sealed }) => sealed !== null)
   const newest = keys.reduce<ApiKey | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
   return (newest && openText(realm, newest.sealed!)) ?? ''
 }
@@ -106,7 +128,8 @@ export function findByKey(
   key: string,
   host: string | undefined,
 ): { user: User; apiKey: ApiKey } {
-  const apiKey = KEY.test(key) ? realm.state.apiKey.get(hashOf(key)) : undefined
+  const found = findKey(realm, key)
+  const apiKey = found?.session === undefined ? found : undefined
   const user = apiKey && realm.state.user.get(apiKey.userId)
   // Clients were set up with the real address, and go on when its owner hides it from others.
   if (user === undefined || !isAddressOf(realm, user, email, host))
@@ -122,13 +145,24 @@ function isAddressOf(realm: Realm, user: User, input: string, host: string | und
   return ownHosts(realm, host).some((own) => addressKey(`${local}@${own}`) === email)
 }
 
-/** Keeps the day of a key's last use. */
-export function noteUse(realm: Realm, { hash }: ApiKey): void {
-  const day = Math.floor(nowOf(realm) / DAY_S)
+/** Of a key or a session. */
+export const findKey = (realm: Realm, secret: string): ApiKey | undefined =>
+  KEY.test(secret) ? realm.state.apiKey.get(hashOf(secret)) : undefined
+
+/** True for a session that was not used for too long. Keys have no end. */
+export const isOver = (realm: Realm, { session, usedDay }: ApiKey): boolean =>
+  session !== undefined && today(realm) - usedDay > SESSION_DAYS
+
+/** Stores the day of a key's last use. Returns true at the first use of a day. */
+export function noteUse(realm: Realm, { hash }: ApiKey): boolean {
+  const day = today(realm)
   const apiKey = realm.state.apiKey.get(hash)
-  if (apiKey !== undefined && apiKey.usedDay < day)
-    realm.transaction((tx) => tx.put('apiKey', { ...apiKey, usedDay: day }))
+  const isFirst = apiKey !== undefined && apiKey.usedDay < day
+  if (isFirst) realm.transaction((tx) => tx.put('apiKey', { ...apiKey, usedDay: day }))
+  return isFirst
 }
+
+const today = (realm: Realm): number => Math.floor(nowOf(realm) / DAY_S)
 
 const KEY = /^[a-zA-Z0-9]{32}$/
 
