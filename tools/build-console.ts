@@ -41,7 +41,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
     jsx: 'transform',
     jsxFactory: 'createElement',
     jsxFragment: 'Fragment',
-    inject: ['firmware/console/jsx.ts'],
+    inject: ['firmware/web/jsx.ts'],
     tsconfigRaw: {},
     legalComments: 'none', // the licences are in LICENSES.txt
     charset: 'utf8',

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { render } from 'preact'
+import { applyTheme } from '../web/theme.ts'
 import { emptyPassphrases, watchIdle } from './idle.ts'
 import { AccountPage } from './pages/account.tsx'
 import { AuditPage } from './pages/audit.tsx'
@@ -35,7 +36,6 @@ import {
   state,
   watchState,
 } from './state.ts'
-import { applyTheme } from './theme.ts'
 import * as words from './words.ts'
 
 interface View {

@@ -18,13 +18,15 @@ test('the page has at most 120 KB of script and 20 KB of style, and the same byt
   assert.doesNotMatch(first.html, /<style|style=|<script>|onload|https?:(?!\/\/www\.w3\.org)/)
 })
 
-test('the page is made of itself, of firmware/client and of preact, and client of itself', async () => {
+test('the page is made of itself, of firmware/client, firmware/web and preact, and client of itself', async () => {
   const { metafile } = await buildConsole()
   for (const [file, { imports }] of Object.entries(metafile.inputs)) {
-    assert.match(file, /^(firmware\/(console|client)|node_modules\/(preact|@preact\/signals|@preact\/signals-core))\//)
+    assert.match(
+      file,
+      /^(firmware\/(console|client|web)|node_modules\/(preact|@preact\/signals|@preact\/signals-core))\//,
+    )
     if (!file.startsWith('firmware/client/')) continue
-    for (const { path } of imports)
-      assert.match(path, /firmware\/(client\/|console\/jsx\.ts$)/, `${file} imports ${path}`)
+    for (const { path } of imports) assert.match(path, /firmware\/(client\/|web\/jsx\.ts$)/, `${file} imports ${path}`)
   }
 })
 

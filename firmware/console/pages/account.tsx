@@ -3,9 +3,10 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { segment } from '../../client/request.ts'
+import { useRun } from '../../web/run.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
-import { Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { Form, useLoad, Waiting } from '../parts/loading.tsx'
 import { signIn } from '../state.ts'
 import * as words from '../words.ts'
 

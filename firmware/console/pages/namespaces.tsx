@@ -3,10 +3,11 @@
 import { useSignal } from '@preact/signals'
 import { segment } from '../../client/request.ts'
 import type * as T from '../../client/types.ts'
+import { Field } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
 import { ID } from '../limits.ts'
-import { Field } from '../parts/controls.tsx'
 import { Card, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { ConfirmTyped, Form, useLoad, Waiting } from '../parts/loading.tsx'
 import * as words from '../words.ts'
 
 export function NamespacesPage({ api }: ViewProps) {

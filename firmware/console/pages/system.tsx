@@ -1,10 +1,11 @@
 /** The appliance itself: its versions, and its power. Contract section 3.5. */
 
 import type * as T from '../../client/types.ts'
+import { Action } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
-import { Action } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { ConfirmTyped, Problem, useLoad, Waiting } from '../parts/loading.tsx'
 import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
 

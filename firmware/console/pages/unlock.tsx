@@ -3,10 +3,11 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { ApiError } from '../../client/request.ts'
+import { useRun } from '../../web/run.ts'
 import { duration } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
-import { Form, useRun } from '../parts/loading.tsx'
+import { Form } from '../parts/loading.tsx'
 import { anonymous, refreshState, stateSince } from '../state.ts'
 import * as words from '../words.ts'
 

@@ -2,10 +2,11 @@
 
 import { signal, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { useRun } from '../../web/run.ts'
 import { duration, timestamp } from '../format.ts'
 import { Copyable, Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
-import { Form, useRun } from '../parts/loading.tsx'
+import { Form } from '../parts/loading.tsx'
 import { go, to } from '../routes.ts'
 import { aheadMs, anonymous, refreshState, signIn } from '../state.ts'
 import * as words from '../words.ts'

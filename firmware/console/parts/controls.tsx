@@ -1,157 +1,12 @@
-/** Buttons, fields, dialogs: the browser's own, with what every view expects of them. */
+/** Fields with rules of the appliance, and text and files that people take along. */
 
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { Action } from '../../web/controls.tsx'
 import { utf8Bytes } from '../format.ts'
 import { PASSPHRASE_BYTES_MAX, PASSPHRASE_BYTES_MIN } from '../limits.ts'
 import * as words from '../words.ts'
-
-/** Says what is being done in place of its text, and is not clicked twice. */
-export function Action(props: {
-  busy?: string | false | undefined
-  kind?: string
-  submit?: boolean
-  onClick?: () => void
-  label?: string
-  children: ComponentChildren
-}) {
-  const { busy, kind = '', submit = false, onClick, label, children } = props
-  const isBusy = typeof busy === 'string'
-  return (
-    <button
-      type={submit ? 'submit' : 'button'}
-      class={kind}
-      aria-disabled={isBusy || undefined}
-      aria-label={isBusy ? undefined : label}
-      onClick={(event) => {
-        if (isBusy) event.preventDefault()
-        else onClick?.()
-      }}
-    >
-      {isBusy ? busy : children}
-    </button>
-  )
-}
-
-/** A signal of a text, or what looks like one. */
-export interface Text {
-  value: string
-}
-
-/** One member of a signal's object as a text. */
-export const member = (of: Signal<Record<string, string>>, name: string): Text => ({
-  get value() {
-    return of.value[name] ?? ''
-  },
-  set value(text) {
-    of.value = { ...of.value, [name]: text }
-  },
-})
-
-interface InputProps {
-  type?: 'text' | 'number' | 'search' | 'datetime-local'
-  class?: string
-  required?: boolean
-  autocomplete?: string
-  autocapitalize?: string
-  inputmode?: 'numeric'
-  pattern?: string
-  maxLength?: number
-  min?: number
-  max?: number
-  step?: number
-}
-
-export function Field(
-  props: InputProps & {
-    label: string
-    bind: Text
-    also?: () => void
-    hint?: ComponentChildren
-    error?: string | undefined
-  },
-) {
-  const { label, bind, also, hint, error, ...rest } = props
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        value={bind.value}
-        autocomplete="off"
-        spellcheck={false}
-        onInput={(event) => {
-          bind.value = event.currentTarget.value
-          also?.()
-        }}
-        aria-describedby={hint || error ? `${id}-about` : undefined}
-        aria-invalid={error ? 'true' : undefined}
-        {...(rest as object)}
-      />
-      <About id={id} hint={hint} error={error} />
-    </div>
-  )
-}
-
-export function TextArea(props: { label: string; bind: Text; hint?: ComponentChildren; mono?: boolean }) {
-  const { label, bind, hint, mono = false } = props
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <textarea
-        id={id}
-        class={mono ? 'id' : undefined}
-        value={bind.value}
-        spellcheck={false}
-        aria-describedby={hint ? `${id}-about` : undefined}
-        onInput={(event) => {
-          bind.value = event.currentTarget.value
-        }}
-      />
-      <About id={id} hint={hint} error={undefined} />
-    </div>
-  )
-}
-
-function About({ id, hint, error }: { id: string; hint: ComponentChildren; error: string | undefined }) {
-  if (!hint && !error) return null
-  return <span id={`${id}-about`}>{error ? <span class="error">{error}</span> : <span class="hint">{hint}</span>}</span>
-}
-
-export function Select(props: {
-  label: string
-  bind: Text
-  also?: () => void
-  options: readonly (readonly [value: string, text: string])[]
-  hint?: ComponentChildren
-}) {
-  const { label, bind, also, options, hint } = props
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select
-        id={id}
-        value={bind.value}
-        aria-describedby={hint ? `${id}-about` : undefined}
-        onChange={(event) => {
-          bind.value = event.currentTarget.value
-          also?.()
-        }}
-      >
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-      <About id={id} hint={hint} error={undefined} />
-    </div>
-  )
-}
 
 /**
  * A passphrase is never in a signal or an attribute: it stays in the field, from which `read` takes it and clears it.
@@ -251,25 +106,6 @@ export function Passphrase(props: {
         )}
       </span>
     </div>
-  )
-}
-
-/** The browser's dialog: focus goes in, stays in, and goes back to what opened it. */
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
-  const element = useRef<HTMLDialogElement>(null)
-  const id = useId()
-  useEffect(() => {
-    const opener = document.activeElement
-    element.current?.showModal()
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus()
-    }
-  }, [])
-  return (
-    <dialog ref={element} aria-labelledby={id} onClose={close}>
-      <h2 id={id}>{title}</h2>
-      {children}
-    </dialog>
   )
 }
 

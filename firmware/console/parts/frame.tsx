@@ -2,13 +2,14 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { Action, Select } from '../../web/controls.tsx'
+import { Mark } from '../../web/mark.tsx'
+import { theme } from '../../web/theme.ts'
 import type { Api } from '../api.ts'
 import { secondsLeft } from '../idle.ts'
 import { route, to } from '../routes.ts'
 import { ACCOUNTS_MAX, type Account, accounts, signOut, signOutAll, state } from '../state.ts'
-import { theme } from '../theme.ts'
 import * as words from '../words.ts'
-import { Action, Select } from './controls.tsx'
 
 const PILLS = {
   Operational: 'good',
@@ -179,15 +180,5 @@ export function Columns({ names }: { names: readonly string[] }) {
         ))}
       </tr>
     </thead>
-  )
-}
-
-function Mark() {
-  return (
-    <svg viewBox="0 0 32 32" aria-hidden="true">
-      <rect width="32" height="32" rx="7" fill="currentColor" />
-      <path d="M11 14v-3a5 5 0 0 1 10 0v3" fill="none" stroke="var(--card)" stroke-width="2.5" />
-      <rect x="8" y="14" width="16" height="11" rx="2.5" fill="var(--card)" />
-    </svg>
   )
 }

@@ -4,9 +4,11 @@ import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../../client/request.ts'
+import { Action, Dialog, Field } from '../../web/controls.tsx'
+import { type Run, useRun } from '../../web/run.ts'
 import { holdView } from '../idle.ts'
 import * as words from '../words.ts'
-import { Action, Dialog, Field, FileDrop } from './controls.tsx'
+import { FileDrop } from './controls.tsx'
 import { Card } from './frame.tsx'
 
 export interface Loaded<T> {
@@ -44,41 +46,6 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, depends: r
     return () => controller.abort()
   }, [...depends, round.value])
   return { value, error, loading, reload }
-}
-
-export interface Run {
-  /** What is being done, or false. */
-  readonly busy: ReadonlySignal<string | false>
-  readonly error: Signal<unknown>
-  /** True when it was done. One at a time: another is left out. */
-  start(saying: string, work: () => Promise<unknown>): Promise<boolean>
-  say(text: string): void
-}
-
-export function useRun(): Run {
-  const busy = useSignal<string | false>(false)
-  const error = useSignal<unknown>(null)
-  return {
-    busy,
-    error,
-    say: (text) => {
-      if (busy.value !== false) busy.value = text
-    },
-    async start(saying, work) {
-      if (busy.value !== false) return false
-      busy.value = saying
-      error.value = null
-      try {
-        await work()
-        return true
-      } catch (problem) {
-        error.value = problem
-        return false
-      } finally {
-        busy.value = false
-      }
-    },
-  }
 }
 
 /** An error in the words of the appliance, with the status behind it. */

@@ -1,3 +1,0 @@
-/** What elements become in the bundle: `tools/build-console.ts` puts it before every file. */
-
-export { createElement, Fragment } from 'preact'
