@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 const PAGES = globSync(['*.md', '{firmware,boot,image,tools,test}/**/*.md'], { cwd: root })
-const README_LINES_MAX = 150 // two screens: what it is, the first success, where to read on
+const README_LINES_MAX = 120 // two screens: what it is, the first success, where to read on
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
