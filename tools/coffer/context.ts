@@ -4,7 +4,7 @@ import { type Client, createClient } from '../../firmware/client/client.ts'
 import { basicCredentials, type Transport, withRetries } from '../../firmware/client/request.ts'
 import type { Role } from '../../firmware/client/types.ts'
 import type { Command, OptionValues } from './command.ts'
-import { usage } from './failure.ts'
+import { namingAccount, usage } from './failure.ts'
 import { createOutput, type Output } from './output.ts'
 import { passphraseFrom, secretFile, takeVariables } from './passphrase.ts'
 import { DEFAULT_PROFILE, type Profile, readProfile, writeProfile } from './profile.ts'
@@ -85,7 +85,7 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
   }
   const credentials = new Map<string, Promise<string>>()
   const clientOf = (account: string) =>
-    createClient(transport(), async () => {
+    createClient(namingAccount(transport(), account), async () => {
       let value = credentials.get(account)
       if (value === undefined) {
         value = passphraseFrom(

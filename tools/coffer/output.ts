@@ -36,20 +36,28 @@ export function table(heads: readonly string[], rows: readonly (readonly unknown
     .join('\n')
 }
 
-/** `name  value`, a line each. */
+/** `name  value`, a line each; members of members as `name.member  value`. */
 export function members(value: unknown): string {
   if (typeof value !== 'object' || value === null) return plain(String(value))
-  const entries = Object.entries(value)
-  const width = Math.max(0, ...entries.map(([name]) => name.length))
-  return entries.map(([name, member]) => `${name.padEnd(width)}  ${plain(text(member))}`).join('\n')
+  const rows = rowsOf(value, '')
+  const width = Math.max(0, ...rows.map(([name]) => name.length))
+  return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`.trimEnd()).join('\n')
 }
 
-const text = (value: unknown): string =>
-  Array.isArray(value) && value.every((item) => typeof item !== 'object')
-    ? value.join(', ')
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : String(value)
+function rowsOf(value: object, prefix: string): [name: string, text: string][] {
+  return Object.entries(value).flatMap(([name, member]): [string, string][] => {
+    const path = plain(prefix + name)
+    if (!isNested(member)) return [[path, plain(Array.isArray(member) ? member.join(', ') : String(member))]]
+    const rows = rowsOf(member, `${prefix}${name}.`)
+    return rows.length === 0 ? [[path, '']] : rows
+  })
+}
+
+/** An object, or an array that has objects. */
+const isNested = (value: unknown): value is object =>
+  typeof value === 'object' &&
+  value !== null &&
+  (!Array.isArray(value) || value.some((item) => typeof item === 'object' && item !== null))
 
 /** One line: controls and format characters, which a terminal would act on, are shown as spaces. */
 export const plain = (line: string): string => line.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
