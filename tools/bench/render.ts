@@ -32,6 +32,7 @@ const settings = {
   realmUrl: 'https://chat.example',
   translateEmoticons: true,
   imagePreviews: true,
+  externalPreviews: true,
   codeLanguage: '',
   emptyTopicName: 'general chat',
   linkifiers: [],

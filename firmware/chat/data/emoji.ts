@@ -2,6 +2,9 @@
 
 import data from './emoji.json' with { type: 'json' }
 
+/** Of the emoji `:zulip:`, the one that is no character. Clients build it in. */
+export const ZULIP_EMOJI_PATH = '/static/generated/emoji/images/emoji/unicode/zulip.png'
+
 const namesByCode = new Map(Object.entries(data.emoji).map(([code, names]) => [code, names.split(' ')]))
 const codesByName = new Map([...namesByCode].flatMap(([code, names]) => names.map((name) => [name, code] as const)))
 

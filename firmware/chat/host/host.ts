@@ -79,6 +79,7 @@ const settingsSchema = z.object({
   ownerFullContentAccess: z.boolean(),
   uploadQuotaMib: z.number().nullable(),
   outgoingHosts: z.array(z.string()),
+  externalPreviews: z.boolean(),
   jwt: z.object({ algorithm: z.enum(JWT_ALGORITHMS) }).nullable(),
 })
 

@@ -73,6 +73,8 @@ export interface OperatorSettings {
   uploadQuotaMib: number | null
   /** Whom bots with an address outside may reach: `host` at the port that its scheme has, or `host:port`. */
   outgoingHosts: readonly string[]
+  /** Messages show pictures and videos of other hosts. */
+  externalPreviews: boolean
   /** Whether somebody else signs people in, and how; null: nobody. */
   jwt: { algorithm: JwtAlgorithm } | null
 }

@@ -13,6 +13,8 @@ export interface Element {
   children: Element[]
   /** Finished HTML, which stands in the place of the element: highlighted code, formulas. */
   html?: string
+  /** A link that has no preview, whatever it leads to. */
+  isPlain?: boolean
 }
 
 export function element(tag: string, attributes: Record<string, string> = {}, text = ''): Element {

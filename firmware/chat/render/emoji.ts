@@ -1,6 +1,6 @@
 /** Emoji by name, as emoticons, as characters. Contract 6.2. */
 
-import { emojiCode, emojiName } from '../data/emoji.ts'
+import { emojiCode, emojiName, ZULIP_EMOJI_PATH } from '../data/emoji.ts'
 import { type Element, element } from './element.ts'
 import { type Pattern, pattern } from './inline.ts'
 import type { Names } from './names.ts'
@@ -35,7 +35,7 @@ export function namedEmoji(names: Names): Pattern {
   return pattern(new RegExp(`:((?:${WORD}|[+-])+):`, 'gu'), ':', ([typed, name]) => {
     const custom = names.emoji(name!)
     if (custom !== undefined) return image(custom, typed)
-    if (name === 'zulip') return image('/static/generated/emoji/images/emoji/unicode/zulip.png', typed)
+    if (name === 'zulip') return image(ZULIP_EMOJI_PATH, typed)
     const code = emojiCode(name!)
     return code === undefined ? null : character(code, typed)
   })

@@ -37,18 +37,20 @@ interface FoundLink {
   depth: number
 }
 
-/** What `![text](address)` gives: a picture where the address is of one, else what a link would. */
+/** `![text](address)`: a picture if the address is of an uploaded one, else a link; of another place one without a preview. */
 export function imageOf(names: Names, { imagePreviews }: RenderSettings): ImageOf {
   return (address, text) => {
     const upload = uploadOf(address, names)
-    const isImage = upload === undefined ? isForeignImage(address) : isPicture(upload)
-    if (!isImage || !imagePreviews) return element('a', { href: address }, text.trim() === '' ? address : text)
-    return element('img', { alt: text, class: 'inline-image', ...dataOf(upload), src: address })
+    if (upload !== undefined && isPicture(upload) && imagePreviews)
+      return element('img', { alt: text, class: 'inline-image', ...dataOf(upload), src: address })
+    const link = element('a', { href: address }, text.trim() === '' ? address : text)
+    return upload === undefined ? { ...link, isPlain: true } : link
   }
 }
 
 /** Adds previews to a tree whose lines are laid out, and says what it links to. */
-export function addMedia(root: Element, names: Names, { imagePreviews, realmUrl }: RenderSettings): Media {
+export function addMedia(root: Element, names: Names, settings: RenderSettings): Media {
+  const { imagePreviews, externalPreviews, realmUrl } = settings
   const links: FoundLink[] = []
   const images: Element[] = []
   findLinks(root, null, false, 0, links, images)
@@ -60,10 +62,11 @@ export function addMedia(root: Element, names: Names, { imagePreviews, realmUrl 
   ])
   const uploads = [...addresses].map((address) => uploadPath(address, realmUrl)).filter((path) => path !== null)
   const media = { hasLink: links.length > 0, hasImage: images.length > 0, uploads: [...new Set(uploads)] }
-  const open = new Set(links.filter(({ quoted }) => !quoted).map(({ link }) => link.attributes.href!))
+  const previewable = links.filter(({ link, quoted }) => !quoted && !link.isPlain)
+  const open = new Set(previewable.map(({ link }) => link.attributes.href!))
   if (!imagePreviews || open.size > PREVIEWS_MAX) return media
-  const previews = new Previews(names)
-  for (const found of links)
+  const previews = new Previews(names, externalPreviews)
+  for (const found of previewable)
     if (open.delete(found.link.attributes.href!) && previews.add(found, root)) media.hasImage = true
   return media
 }
@@ -88,11 +91,13 @@ function findLinks(
 
 class Previews {
   readonly #names: Names
+  readonly #isExternal: boolean
   /** The preview after which the next one of the same paragraph goes. */
   readonly #last = new Map<Element, Element>()
 
-  constructor(names: Names) {
+  constructor(names: Names, isExternal: boolean) {
     this.#names = names
+    this.#isExternal = isExternal
   }
 
   /** @returns whether the link is to a picture. */
@@ -102,6 +107,7 @@ class Previews {
     const text = textOf(link)
     const title: Record<string, string> = text === href || text === '' ? {} : { title: text }
     const upload = uploadOf(href, this.#names)
+    if (upload === undefined && !this.#isExternal) return false
     if (upload !== undefined && SOUND_TYPES.has(upload.contentType)) {
       Object.assign(link, element('audio', { controls: 'controls', preload: 'metadata', src: href, title: text }), {
         tail: link.tail,

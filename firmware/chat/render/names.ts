@@ -43,6 +43,8 @@ export interface RenderSettings {
   translateEmoticons: boolean
   /** inline_image_preview. */
   imagePreviews: boolean
+  /** Pictures and videos of other hosts have previews, for which each reader's client asks that host. */
+  externalPreviews: boolean
   /** default_code_block_language; "" for none. */
   codeLanguage: string
   /** What stands for a topic without a name. */

@@ -74,6 +74,10 @@ const common = {
     .array(outgoingHost)
     .max(OUTGOING_HOSTS_MAX)
     .meta({ description: 'Whom outgoing webhooks may reach; nobody by default.' }),
+  externalPreviews: z.boolean().meta({
+    description:
+      'Whether messages show pictures and videos of other hosts, whom each reader asks for them; false by default.',
+  }),
 }
 
 const settings = z
@@ -222,6 +226,7 @@ export const chatDeclarations = [
     },
     answers: EMPTY,
     errors: { 400: 'A value that cannot be taken.', 404: 'There is no organization.' },
+    facts: ({ body }) => ({ externalPreviews: body.externalPreviews?.toString() }),
     handle: async (request) => {
       const { services, caller, body } = request
       const input = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))

@@ -51,7 +51,7 @@ test('E120: a picture that is none, too large or absent is refused', async () =>
 
 test('E1: the icon is told to whoever signs in, with the whole address', async () => {
   const before = (await rig.anonymous('GET', '/server_settings')).body.realm_icon
-  assert.match(before, /^https:\/\/secure\.gravatar\.com\//)
+  assert.match(before, /^https:\/\/chat\.example\/static\/images\/default-icon\.png\?version=0$/)
   await rig.owner.upload('POST', '/realm/icon', picture(30))
   assert.match(
     (await rig.anonymous('GET', '/server_settings')).body.realm_icon,

@@ -265,16 +265,25 @@ test('settings are kept, and a forgotten password is replaced with all keys of t
     ownerFullContentAccess: false,
     uploadQuotaMib: 100,
     outgoingHosts: ['hooks.example.org', '[2001:db8::1]:8443'],
+    externalPreviews: false,
     jwt: null,
   })
+  await expect(400, put({ externalPreviews: 'true' }))
+  await expect(204, put({ externalPreviews: true }))
   const key = 'a secret of thirty-two bytes, or more'
   await expect(400, put({ jwt: { algorithm: 'HS256', key: 'too short' } }))
   await expect(400, put({ jwt: { algorithm: 'HS384', key } }))
   await expect(400, put({ jwt: { algorithm: 'RS256', key } }))
   await expect(204, put({ jwt: { algorithm: 'HS256', key } }))
   const shown = await expect(200, coffer.call('GET', '/chat/settings', { as: ADMIN }))
-  assert.deepEqual(shown.json<{ jwt: object }>().jwt, { algorithm: 'HS256' })
+  const { jwt, externalPreviews } = shown.json<{ jwt: object; externalPreviews: boolean }>()
+  assert.deepEqual([jwt, externalPreviews], [{ algorithm: 'HS256' }, true])
   const exported = await expect(200, coffer.call('GET', '/audit/export', { as: ADMIN }))
+  const lines = exported
+    .text()
+    .split('\n')
+    .filter((line) => line.includes('"PUT /chat/settings"'))
+  assert.equal(lines.filter((line) => line.includes('"facts":{"externalPreviews":"true"}')).length, 1)
   assert.ok(!(coffer.output() + exported.bytes.toString()).includes(key))
   const recover = (email: string) =>
     coffer.call('POST', '/chat/recover-owner', { as: ADMIN, json: { email, password: 'a new password' } })

@@ -1,10 +1,12 @@
 /** What the texts of the tests can name. */
 
+import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CompiledLinkifier } from '../../../firmware/chat/render/linkifiers.ts'
 import type { Names, RenderSettings } from '../../../firmware/chat/render/names.ts'
 import { type Rendered, render } from '../../../firmware/chat/render/render.ts'
+import { foreignFetches } from '../support/foreign-hosts.ts'
 
 const USERS = [
   { id: 7, fullName: 'Zoe', isActive: true },
@@ -36,6 +38,7 @@ export const settings: RenderSettings = {
   realmUrl: 'http://zulip.testserver',
   translateEmoticons: false,
   imagePreviews: true,
+  externalPreviews: true,
   codeLanguage: '',
   emptyTopicName: 'general chat',
   linkifiers: [
@@ -51,8 +54,12 @@ export function rendered(text: string, changes: Partial<RenderSettings> = {}): R
   return render(text, names, { ...settings, ...changes })
 }
 
+/** With pictures of other hosts, as upstream. Fails if the same text names one of them to fetch where they are not shown. */
 export function html(text: string, changes: Partial<RenderSettings> = {}): string {
-  return rendered(text, changes).html
+  const output = rendered(text, changes).html
+  if (foreignFetches(output).length > 0)
+    assert.deepEqual(foreignFetches(rendered(text, { ...changes, externalPreviews: false }).html), [], text)
+  return output
 }
 
 export interface Case {

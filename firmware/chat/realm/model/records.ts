@@ -48,6 +48,8 @@ export interface Operator {
   readonly jwt?: { readonly algorithm: JwtAlgorithm; readonly sealed: string } | null
   /** Whom outgoing webhooks may reach, as `host` or `host:port`. Absent where none was ever set. */
   readonly outgoingHosts?: readonly string[]
+  /** Messages show pictures and videos of other hosts. Absent where it was never set: they do not. */
+  readonly externalPreviews?: boolean
 }
 
 export interface User {

@@ -1,8 +1,9 @@
-/** A picture of few colours as PNG. W3C PNG, third edition, sections 5 and 11: IHDR, PLTE, IDAT, IEND. */
+/** A picture of few colours as PNG. W3C PNG, third edition, sections 5 and 11: IHDR, PLTE, tRNS, IDAT, IEND. */
 
 import { crc32, deflateSync } from 'node:zlib'
 
-export type Colour = readonly [red: number, green: number, blue: number]
+/** Opaque without `alpha`. Each of 0..255. */
+export type Colour = readonly [red: number, green: number, blue: number, alpha?: number]
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
 const INDEXED = 3
@@ -28,7 +29,15 @@ export function png(
   return Buffer.concat([
     SIGNATURE,
     chunk('IHDR', header),
-    chunk('PLTE', Uint8Array.from(colours.flat())),
+    chunk('PLTE', Uint8Array.from(colours.flatMap((colour) => colour.slice(0, 3)))),
+    ...(colours.some(([, , , alpha]) => alpha !== undefined)
+      ? [
+          chunk(
+            'tRNS',
+            Uint8Array.from(colours, ([, , , alpha = 255]) => alpha),
+          ),
+        ]
+      : []),
     chunk('IDAT', deflateSync(rows, FAST)),
     chunk('IEND', new Uint8Array()),
   ])

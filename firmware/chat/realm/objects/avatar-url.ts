@@ -44,6 +44,3 @@ export function avatarUrl(
   const id = user?.id ?? UNKNOWN_USER
   return `/user_avatars/${REALM_ID}/${id}-${avatarToken(realm, id)}${medium ? '-medium' : ''}.png?version=${version}`
 }
-
-/** The icon of an organisation that has none of its own: as upstream, and of no address but a fixed one. */
-export const ICON_URL_UNSET = `https://secure.gravatar.com/avatar/${createHash('md5').update('coffer').digest('hex')}?d=identicon&version=1`

@@ -50,6 +50,7 @@ function settingsOf(realm: Realm): RenderSettings {
     realmUrl: organization.url,
     translateEmoticons: false,
     imagePreviews: realmSetting(organization, 'inline_image_preview'),
+    externalPreviews: organization.operator.externalPreviews ?? false,
     codeLanguage: realmSetting(organization, 'default_code_block_language'),
     emptyTopicName: EMPTY_TOPIC_NAME,
     linkifiers: linkifiersOf(realm),

@@ -19,8 +19,9 @@ import { type Claims, checkJwtKey, readToken } from './jwt.ts'
 
 export function operatorSettings({ state }: Realm): OperatorSettings {
   const { url, operator } = organizationOf(state)
-  const { ownerFullContentAccess, uploadQuotaMib, outgoingHosts = [], jwt } = operator
-  return { url, ownerFullContentAccess, uploadQuotaMib, outgoingHosts, jwt: jwt ? { algorithm: jwt.algorithm } : null }
+  const { ownerFullContentAccess, uploadQuotaMib, outgoingHosts = [], externalPreviews = false, jwt } = operator
+  const shown = { url, ownerFullContentAccess, uploadQuotaMib, outgoingHosts, externalPreviews }
+  return { ...shown, jwt: jwt ? { algorithm: jwt.algorithm } : null }
 }
 
 /** What a token says that is right now; null when it is not, or nobody's are taken. */
@@ -53,6 +54,8 @@ export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): 
     if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(tx, uploadQuotaMib(realm))
     if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
       announceAccess(realm, tx, operator.ownerFullContentAccess)
+    if ((operator.externalPreviews ?? false) !== (before.externalPreviews ?? false))
+      announcePreviews(realm, tx, operator.externalPreviews === true)
     if (jwt || (jwt === null && before.jwt)) announceTokens(realm, tx, jwt !== null)
   })
 }
@@ -78,6 +81,14 @@ function announceAccess(realm: Realm, tx: Transaction, isGiven: boolean): void {
   const text = isGiven
     ? 'The administrator of the server has let the owners of this organization read all of its channels, also the private ones that they are not in. Direct messages are for those who take part in them, as before.'
     : 'The administrator of the server has set that the owners of this organization read no private channels that they are not in.'
+  tellPeople(realm, tx, text)
+}
+
+/** Contract section 6.3. */
+function announcePreviews(realm: Realm, tx: Transaction, areShown: boolean): void {
+  const text = areShown
+    ? 'The administrator of the server has set that new messages show pictures and videos of other hosts. Such a host can learn who reads a message, when, and from which address.'
+    : 'The administrator of the server has set that new messages show no pictures and videos of other hosts: links to them stay links.'
   tellPeople(realm, tx, text)
 }
 

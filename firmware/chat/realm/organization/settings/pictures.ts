@@ -4,8 +4,9 @@ import type { Realm } from '../../model/realm.ts'
 import { type Organization, REALM_ID, type RealmPicture } from '../../model/records.ts'
 import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
-import { ICON_URL_UNSET } from '../../objects/avatar-url.ts'
 
+export const DEFAULT_ICON_PATH = '/static/images/default-icon.png'
+const ICON_URL_UNSET = `${DEFAULT_ICON_PATH}?version=0`
 const LOGO_URL_UNSET = '/static/logo.svg'
 
 export const REALM_PICTURES = ['icon', 'logo', 'night_logo'] as const satisfies readonly RealmPicture[]
