@@ -4,7 +4,7 @@ import { CofferError } from './error.ts'
 import { newSecret } from './secret.ts'
 
 /** The runtime's decoder skips foreign characters and takes those of base64url. */
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+export const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The decoded bytes, in memory of their own, or null when the text is not base64. */
 export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {

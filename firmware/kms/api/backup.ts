@@ -111,7 +111,7 @@ export const backupDeclarations = [
       kind: 'stream',
       types: [FORM_TYPE, BYTES_TYPE],
       bytesExpectedMax: BACKUP_BYTES_EXPECTED_MAX,
-      form: { [ARGUMENTS]: { example: { backupPassphrase: 'words that open a backup' } }, backup: 'binary' },
+      form: { [ARGUMENTS]: { example: { backupPassphrase: 'words that open a backup' } }, backup_file: 'binary' },
       open: (upload, contentType) => ({ upload, contentType }),
     },
     answers: EMPTY,

@@ -6,14 +6,21 @@ import { CofferError } from '../../base/error.ts'
 import { STATES } from '../../base/states.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Replica } from '../../cluster/replica/replica.ts'
+import { integer } from './schema.ts'
 import { declare, type Services } from './services.ts'
 
 const info = z.object({ vendor: z.string(), product: z.string() }).meta({ id: 'Info' })
 const healthState = z.object({ state: z.enum(STATES) }).meta({ id: 'HealthState' })
+const exitNumber = integer(0, 255) // POSIX.1 XCU section 2.8.2
 const diagnose = z
   .object({
     clusterLogs: z.array(z.object({ level: z.string(), msg: z.string() })),
-    clusterState: z.object({ running: z.boolean(), exited: z.int().optional(), signaled: z.int().optional() }),
+    clusterState: z.object({
+      running: z.boolean(),
+      exited: exitNumber.optional(),
+      signaled: exitNumber.optional(),
+      stopped: exitNumber.optional().meta({ description: 'Of the reference; never sent.' }),
+    }),
   })
   .meta({ id: 'Diagnose' })
 

@@ -7,7 +7,7 @@ import { KEY_TYPE_NAMES, type KeyTypeName, MECHANISM_NAMES } from '../../crypto/
 import type { Part } from '../../http/request/multipart.ts'
 import type { KeyMaterial } from '../domain/key-making.ts'
 import type { NewKey } from '../domain/keys.ts'
-import { base64, base64Text, id, label, tags } from './schema.ts'
+import { base64, base64Text, id, integer, label, tags } from './schema.ts'
 
 export const mechanisms = z.array(z.enum(MECHANISM_NAMES).meta({ id: 'Mechanism' }))
 const keyType = z
@@ -125,13 +125,18 @@ export const createId = z.object({ id }).meta({ id: 'CreateId' })
 const ORIGINAL = 'Not with `/config/vocabulary` set to `reference`.'
 const REFERENCE = 'Not with `/config/vocabulary` set to `original`.'
 
+/** Documents describe the default vocabulary, which has these members always. */
+const DESCRIBED = { item: ['id'], key: ['mechanisms', 'type', 'restrictions', 'operations'] }
+
 /** Of a key: `id` is the reference's name of it, `key` the original one. */
 const listed = {
   id: id.optional().meta({ description: REFERENCE }),
   key: id.optional().meta({ description: ORIGINAL }),
 }
 
-export const keyList = z.array(z.object(listed)).meta({ id: 'KeyList' })
+export const keyList = z.array(z.object(listed).meta({ required: DESCRIBED.item })).meta({ id: 'KeyList' })
+
+const OPERATIONS_DESCRIBED_MAX = 2_147_483_647 // as the reference describes it
 
 const details = {
   mechanisms,
@@ -144,16 +149,16 @@ const details = {
     .meta({ description: `Absent for Generic keys. ${REFERENCE}` }),
   modulus: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
   publicExponent: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
-  operations: z.int(),
+  operations: integer(0, OPERATIONS_DESCRIBED_MAX),
   label: label.optional().meta({ description: `Absent when empty. ${REFERENCE}` }),
 }
 
 /** A key as it is shown. */
-export const key = z.object(details).meta({ id: 'Key' })
+export const key = z.object(details).meta({ id: 'Key', required: DESCRIBED.key })
 
 export const keyPage = z
   .object({
-    keys: z.array(z.object({ ...listed, ...details })),
+    keys: z.array(z.object({ ...listed, ...details }).meta({ required: [...DESCRIBED.item, ...DESCRIBED.key] })),
     next: id.optional().meta({ description: 'Goes into `after` of the next page; present while there may be one.' }),
   })
   .meta({ id: 'KeyPage' })

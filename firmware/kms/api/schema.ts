@@ -1,7 +1,7 @@
 /** Building blocks for request schemas: contract sections 1.1, 1.2 and 4.1. Each documents itself in the API documents. */
 
 import * as z from 'zod'
-import { readBase64 } from '../../base/base64.ts'
+import { BASE64, readBase64 } from '../../base/base64.ts'
 import { ID_PATTERN, USER_ID_PATTERN } from '../domain/identifiers.ts'
 import { ROLES } from '../domain/roles.ts'
 
@@ -81,7 +81,7 @@ export const tags = z
   .transform((list) => [...new Set(list)].sort())
 
 /** Base64 text that the handler decodes itself with `decodeBase64`, where the contract puts other checks before. */
-export const base64Text = z.string().meta({ id: 'Base64', contentEncoding: 'base64' })
+export const base64Text = z.string().meta({ id: 'Base64', contentEncoding: 'base64', pattern: BASE64.source })
 
 /** Base64, decoded. */
 export const base64 = (bytesMin = 0, bytesMax = Number.POSITIVE_INFINITY) =>

@@ -78,6 +78,9 @@ function convert(schema: z.ZodType, side: Side): Converted {
       const { examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (side === 'input' && examples !== undefined)
         jsonSchema.examples = examples as NonNullable<typeof jsonSchema.examples>
+      // Zod's bounds of any integer: what has none is described without.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (side === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   }) as Converted
