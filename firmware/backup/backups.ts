@@ -10,6 +10,7 @@ import { removeSnapshot } from '../store/snapshot.ts'
 import type { Vault } from '../store/vault.ts'
 import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import type { ChatBackups, ChatCopy } from './chat.ts'
+import { type Omitted, omittedByNethsm } from './nethsm/omissions.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { type Restoration, replaceRecords } from './replacement.ts'
 import { EMPTY_REPORT, parseReport, type RestoreReport } from './restore-report.ts'
@@ -21,6 +22,13 @@ import { writeBackup } from './writer.ts'
 /** A NetHSM's, which its tools read, or our own, which holds everything. Contract section 8.2. */
 export const BACKUP_FORMATS = ['nethsm', 'coffer'] as const
 export type BackupFormat = (typeof BACKUP_FORMATS)[number]
+
+interface Backup {
+  stream: AsyncIterable<Uint8Array>
+  format: BackupFormat
+  /** Empty for a backup that holds everything. */
+  omitted: readonly Omitted[]
+}
 
 export class Backups {
   /** Null where there is no place for one. */
@@ -61,12 +69,22 @@ export class Backups {
    * To be iterated once or returned from. Throws `unavailable` without a passphrase, `busy` while one is being made. It is in
    * our own form where the unlock passphrase was not given since older software ran: `format` says so.
    */
-  async make(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
-    const { stream, format } = await this.#begin(wanted)
-    return { stream: this.#noted(stream), format }
+  async make(wanted: BackupFormat): Promise<Backup> {
+    const backup = await this.#begin(wanted)
+    return backup.omitted.length > 0 ? backup : { ...backup, stream: this.#noted(backup.stream) }
   }
 
-  /** When the last one was sent to its end, in milliseconds since 1970; null for never. */
+  /** That of a NetHSM where a backup in it is complete. */
+  get defaultFormat(): BackupFormat {
+    return this.omittedByNethsm.length > 0 ? 'coffer' : 'nethsm'
+  }
+
+  get omittedByNethsm(): readonly Omitted[] {
+    const { session, device } = this.#open()
+    return omittedByNethsm({ device, records: session.vault, hasChat: this.#hasChat })
+  }
+
+  /** When the last complete one was sent to its end, in milliseconds since 1970; null for never. */
   get lastMs(): number | null {
     const text = readText(this.#services.records, LAST_BACKUP)
     return text == null ? null : Number(text)
@@ -85,31 +103,35 @@ export class Backups {
     })
   }
 
-  async #begin(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
+  async #begin(wanted: BackupFormat): Promise<Backup> {
     const { session } = this.#open()
     await session.domain.flush(true) // counters are part of it
     const { device } = this.#open(session)
     const lockedDomainKey = lockedDomainKeyOf(device.get(ATTENDED)!, device.get(BESIDE_ATTENDED), this.#services.cost)
     if (wanted === 'nethsm' && lockedDomainKey !== null) return this.#makeForNetHsm(session, lockedDomainKey)
-    const chat = this.chat?.exists ? await this.chat.copy() : null
+    const chat = this.#hasChat ? await this.chat!.copy() : null
+    const omitted: readonly Omitted[] = this.#hasChat && chat === null ? ['chat'] : []
     try {
-      return { stream: this.#write(session, chat), format: 'coffer' }
+      return { stream: this.#write(session, chat), format: 'coffer', omitted }
     } catch (error) {
       chat?.end()
       throw error
     }
   }
 
-  #makeForNetHsm(session: OpenSession, lockedDomainKey: LockedDomainKey) {
-    const { log, deviceId, random } = this.#services
+  get #hasChat(): boolean {
+    return this.chat?.exists ?? false
+  }
+
+  #makeForNetHsm(session: OpenSession, lockedDomainKey: LockedDomainKey): Backup {
+    const { deviceId, random } = this.#services
     const { store, device } = this.#open(session)
     const backupKey = expectBackupKey(session.vault)
     const { domainKey } = session.vault
     const stream = writeForNetHsm({ store, device, deviceId, domainKey, lockedDomainKey, backupKey, random })
     this.#abort = () => stream.abort()
-    if (this.chat?.exists)
-      log.warning('general', 'the backup is without the chat: the form of a NetHSM has no place for it')
-    return { stream, format: 'nethsm' } as const
+    const omitted = omittedByNethsm({ device, records: session.vault, hasChat: this.#hasChat })
+    return { stream, format: 'nethsm', omitted }
   }
 
   #write(session: OpenSession, chat: ChatCopy | null): AsyncIterable<Uint8Array> {

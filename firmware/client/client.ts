@@ -133,6 +133,7 @@ const audit = ({ send, get, put }: Calls) => ({
 const system = ({ send, get, post }: Calls) => ({
   /** The container, as it comes. */
   backup: (format?: 'nethsm' | 'coffer', o?: Options) => send('POST', '/system/backup', { ...o, query: { format } }),
+  backupStatus: (o?: Options) => get<T.BackupStatus>('/system/backup-status', o),
   restore: async (backup: Upload, restore: T.Restore, o?: Options) =>
     void (await send(
       'POST',

@@ -159,6 +159,13 @@ export interface Software {
   rsaEngine: string
   updateFallback?: unknown
 }
+export interface BackupStatus {
+  /** Absent for never. */
+  lastComplete?: string
+  defaultFormat: 'nethsm' | 'coffer'
+  /** Of what there is now: `chat`, `ntp` and others of contract section 8.2. */
+  nethsmOmits: string[]
+}
 export interface RestoreReport {
   leftOut: { entry: string; part: string; reason: string }[]
   more: number

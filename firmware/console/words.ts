@@ -183,7 +183,7 @@ export const leads: Partial<Record<keyof typeof views, string>> = {
     'A namespace has users and keys that nobody outside sees. Add its first administrator before you make it: then only its own add users.',
   certificate: 'What browsers and clients see when they connect.',
   backup:
-    'All keys, users and settings in one sealed file. To open it you need the backup passphrase, and the unlock passphrase of now.',
+    'One sealed file that this or another Coffer is restored from. To open it you need the backup passphrase, and the unlock passphrase of now.',
   metrics: 'Every five seconds, the last hour in this tab.',
 }
 export const notFound = 'There is no such view.'
@@ -197,7 +197,7 @@ export const overviewDaysLeft = (days: number) => (days < 0 ? 'Expired' : `${cou
 export const overviewFarFuture = 'Signed by itself'
 export const overviewSetOn = (when: string) => `Set ${when}`
 export const overviewNotSet = 'Not set, as far as the audit log tells'
-export const overviewLastBackup = 'Last backup'
+export const overviewLastBackup = 'Last complete backup'
 export const overviewNever = 'None on record'
 export const overviewKeys = 'Keys'
 export const overviewUsers = 'Users'
@@ -205,8 +205,8 @@ export const overviewLast = 'Last ten lines of the audit log'
 export const overviewAttention = 'What needs attention'
 export const overviewFine = 'Nothing. All is as it should be.'
 export const overviewNoBackup = 'No backup passphrase is set, so no backup can be made.'
-export const overviewNeverBackup = 'No backup is on record.'
-export const overviewOldBackup = (text: string) => `The last backup is ${text} old.`
+export const overviewNeverBackup = 'No complete backup is on record.'
+export const overviewOldBackup = (text: string) => `The last complete backup is ${text} old.`
 export const overviewExpires = (days: number) => `The TLS certificate ends in ${days} days.`
 export const overviewExpired = 'The TLS certificate has ended.'
 export const overviewClockOff = (text: string) => `The appliance’s clock is ${text} of this computer’s.`
@@ -468,11 +468,22 @@ export const certificateMore = 'More fields'
 
 // backup
 export const backupForm = 'Form'
-export const backupForms = { nethsm: 'NetHSM’s: other tools read it, too', coffer: 'Coffer’s own: with the team chat' }
+export const backupForms = { nethsm: 'NetHSM’s: other tools read it, too', coffer: 'Coffer’s own: holds everything' }
+const omissions: Record<string, string> = {
+  chat: 'the team chat',
+  'namespace-quotas': 'the quotas of namespaces',
+  ntp: 'the time server',
+  console: 'that this page is switched off',
+}
+const omissionWords = (names: readonly string[]) => names.map((name) => omissions[name] ?? name).join(', ')
+export const backupWillOmit = (names: readonly string[]) =>
+  `A backup in this form is incomplete. It omits: ${omissionWords(names)}.`
+export const backupDidOmit = (name: string, size: number, names: readonly string[]) =>
+  `${name}, ${bytes(size)}: saved, but incomplete. It omits: ${omissionWords(names)}.`
 export const backupAction = 'Make a backup'
 export const backupRunning = (done: number, rate: number) => `${bytes(done)} so far, ${bytes(rate)} a second`
 export const backupDone = (name: string, size: number) => `${name}, ${bytes(size)}: complete.`
-export const backupCancelled = 'Cancelled. The unfinished file is of no use.'
+export const backupCanceled = 'Canceled. The unfinished file is of no use.'
 export const backupNoPassphrase = 'No backup passphrase is set. An administrator sets one in Settings.'
 
 // restore

@@ -2,6 +2,9 @@
 
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 
+/** Closing the browser's own dialog, or stopping what runs, needs no message. */
+const isDismissal = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
+
 export interface Run {
   /** What is being done, or false. */
   readonly busy: ReadonlySignal<string | false>
@@ -28,7 +31,7 @@ export function useRun(): Run {
         await work()
         return true
       } catch (problem) {
-        error.value = problem
+        error.value = isDismissal(problem) ? null : problem
         return false
       } finally {
         busy.value = false

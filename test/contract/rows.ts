@@ -446,6 +446,7 @@ const added: Row[] = [
   { method: 'GET', path: '/audit?limit=1&action=sign', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/keys?details=true&limit=2', states: Op, who: readers, success: 200 },
   { method: 'GET', path: '/system/software', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/system/backup-status', states: Op, who: ['A', 'B'], success: 200 },
   { method: 'GET', path: '/system/restore-report', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/audit/export', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/config/audit', states: Op, who: ['A'], success: 200 },

@@ -10,7 +10,7 @@ import { fileTime } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { saveFile } from '../parts/controls.tsx'
 import { Card, Row, type ViewProps } from '../parts/frame.tsx'
-import { Problem } from '../parts/loading.tsx'
+import { Canceled, Problem, useLoad, Waiting } from '../parts/loading.tsx'
 import { accountFor, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
 import * as words from '../words.ts'
 import { chunksOf } from './audit.tsx'
@@ -22,13 +22,30 @@ interface Sink {
   abort(): Promise<void>
 }
 
+interface Result {
+  name: string
+  bytes: number
+  /** Names of contract section 8.2. */
+  omits: readonly string[]
+}
+
 export function BackupPage({ api }: ViewProps) {
-  const form = useSignal('nethsm')
-  const result = useSignal('')
+  const chosen = useSignal<T.BackupStatus['defaultFormat'] | null>(null)
+  const status = useLoad((signal) => api.get<T.BackupStatus>('/system/backup-status', signal), [])
+  const result = useSignal<Result | null>(null)
   const stop = useRef<AbortController | null>(null)
   const run = useRun()
+  const form = {
+    get value() {
+      return chosen.value ?? status.value.value?.defaultFormat ?? 'coffer'
+    },
+    set value(name: string) {
+      chosen.value = name as T.BackupStatus['defaultFormat']
+    },
+  }
+  const willOmit = form.value === 'nethsm' ? (status.value.value?.nethsmOmits ?? []) : []
   const start = () => {
-    result.value = ''
+    result.value = null
     const controller = new AbortController()
     stop.current = controller
     const { signal } = controller
@@ -37,17 +54,18 @@ export function BackupPage({ api }: ViewProps) {
       // First, while the click still counts as the user's.
       const sink = await openSink(name)
       try {
-        const bytes = await suspendIdle(() => copy(sink, signal))
+        const { bytes, omits } = await suspendIdle(() => copy(sink, signal))
         await sink.finish()
-        result.value = words.backupDone(name, bytes)
+        result.value = { name, bytes, omits }
       } catch (error) {
         await sink.abort()
-        throw signal.aborted ? new Error(words.backupCancelled) : error
+        throw signal.aborted ? new Canceled(words.backupCanceled) : error
       }
     })
   }
-  const copy = async (sink: Sink, signal: AbortSignal): Promise<number> => {
+  const copy = async (sink: Sink, signal: AbortSignal) => {
     const answer = await api.call('POST', `/system/backup?format=${form.value}`, { signal })
+    const omits = answer.headers.get('coffer-backup-omits')?.split(', ') ?? []
     const started = Date.now()
     let bytes = 0
     for await (const chunk of chunksOf(answer.body!)) {
@@ -56,12 +74,14 @@ export function BackupPage({ api }: ViewProps) {
       bytes += chunk.length
       run.say(words.backupRunning(bytes, bytes / Math.max(0.2, (Date.now() - started) / 1000)))
     }
-    return bytes
+    return { bytes, omits }
   }
   const isUnset = run.error.value instanceof ApiError && run.error.value.status === 412
+  if (status.value.value === null) return <Waiting of={status} />
   return (
     <Card>
       <Select label={words.backupForm} bind={form} options={Object.entries(words.backupForms)} />
+      {willOmit.length > 0 && <div class="notice warn">{words.backupWillOmit(willOmit)}</div>}
       {isUnset ? <div class="notice warn">{words.backupNoPassphrase}</div> : <Problem error={run.error.value} />}
       <Row>
         <Action kind="primary" busy={run.busy.value} onClick={start}>
@@ -69,10 +89,17 @@ export function BackupPage({ api }: ViewProps) {
         </Action>
         {run.busy.value !== false && <Action onClick={() => stop.current?.abort()}>{words.cancel}</Action>}
       </Row>
-      <div role="status">{result.value && <div class="notice good">{result.value}</div>}</div>
+      <div role="status">{result.value !== null && <Saved {...result.value} />}</div>
     </Card>
   )
 }
+
+const Saved = ({ name, bytes, omits }: Result) =>
+  omits.length === 0 ? (
+    <div class="notice good">{words.backupDone(name, bytes)}</div>
+  ) : (
+    <div class="notice warn">{words.backupDidOmit(name, bytes, omits)}</div>
+  )
 
 /** An administrator may be signed in as well; a Backup user may not ask. */
 async function deviceId(): Promise<string> {

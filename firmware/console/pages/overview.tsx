@@ -120,7 +120,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     const { lines } = await api.get<T.AuditPage>(`/audit?limit=20&action=${encodeURIComponent(action)}`)
     return lines.find(({ result }) => result < 300)?.time ?? null
   }
-  const [info, software, boot, chain, keys, users, audit, backupSet, lastBackup] = await Promise.all([
+  const [info, software, boot, chain, keys, users, audit, backupSet, backups] = await Promise.all([
     api.get<T.SystemInfo>('/system/info'),
     api.get<T.Software>('/system/software'),
     api.get<T.Switch>('/config/unattended-boot'),
@@ -129,7 +129,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     api.get<unknown[]>('/users'),
     api.get<T.AuditPage>('/audit?limit=10'),
     newest('PUT /config/backup-passphrase'),
-    newest('POST /system/backup'),
+    api.get<T.BackupStatus>('/system/backup-status'),
   ])
   const [leaf] = readCertificates(chain)
   return {
@@ -138,7 +138,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     unattended: boot.status === 'on',
     days: leaf === undefined ? 0 : Math.floor((leaf.notAfter.getTime() - applianceNow().getTime()) / DAY_MS),
     backupSet,
-    lastBackup,
+    lastBackup: backups.lastComplete ?? null,
     keys: keys.length,
     users: users.length,
     lines: audit.lines,

@@ -48,12 +48,16 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, depends: r
   return { value, error, loading, reload }
 }
 
+/** The person stopped it: told as a message, not as an error. */
+export class Canceled extends Error {}
+
 /** An error in the words of the appliance, with the status behind it. */
 export function Problem({ error, also }: { error: unknown; also?: ComponentChildren }) {
   return <div role="alert">{error ? <Notice error={error} also={also} /> : null}</div>
 }
 
 function Notice({ error, also }: { error: unknown; also: ComponentChildren }) {
+  if (error instanceof Canceled) return <div class="notice">{error.message}</div>
   const status = error instanceof ApiError ? error.status : null
   const text =
     status === 412 && !(error as ApiError).message.includes('assphrase')
@@ -176,7 +180,7 @@ export function SendOrStop(props: {
           // What was sent whole is checked and installed, whoever goes away.
           run.busy.value !== false &&
           !isWhole.value && (
-            <Action onClick={() => stop.current?.abort(new Error(words.stopped))}>{words.cancel}</Action>
+            <Action onClick={() => stop.current?.abort(new Canceled(words.stopped))}>{words.cancel}</Action>
           )
         }
       >

@@ -2,7 +2,9 @@
 
 import * as z from 'zod'
 import { BACKUP_FORMATS } from '../../backup/backups.ts'
+import { OMITTABLE } from '../../backup/nethsm/omissions.ts'
 import type { Spool } from '../../backup/spool.ts'
+import { formatTime } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
 import { matchSchema, parseJson } from '../../base/json.ts'
 import { MIB } from '../../base/memory.ts'
@@ -17,6 +19,9 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 const BYTES_TYPE = 'application/octet-stream'
 const FORM_TYPE = 'multipart/form-data'
 const FORMS = { nethsm: 'a NetHSM', coffer: 'Coffer' } as const
+/** Of the answer: the form, and what is not in it; absent where nothing is missing. */
+const FORM_HEADER = 'coffer-backup-form'
+const OMITS_HEADER = 'coffer-backup-omits'
 const BACKUP_BYTES_EXPECTED_MAX = 1024 * MIB // a million keys
 const ARGUMENTS = 'arguments'
 const ARGUMENTS_BYTES_MAX = 1024 // contract section 8.3
@@ -30,7 +35,7 @@ const newPassphrase = z
 const backupQuery = z.strictObject({
   format: z.enum(BACKUP_FORMATS).optional().meta({
     description:
-      "nethsm, the default: tools for a NetHSM's read it. coffer: also holds what a NetHSM has no place for.",
+      "nethsm: tools for a NetHSM's read it. coffer: holds everything. Without it the first that holds everything.",
   }),
 })
 const restoreQuery = z.strictObject({
@@ -41,6 +46,14 @@ const restoreArguments = z.strictObject({
   backupPassphrase: presentedPassphrase.nullish(),
   systemTime: timestamp.nullish(),
 })
+
+const backupStatus = z
+  .object({
+    lastComplete: timestamp.optional().meta({ description: 'Sent to its end; absent for never.' }),
+    defaultFormat: z.enum(BACKUP_FORMATS),
+    nethsmOmits: z.array(z.enum(OMITTABLE)),
+  })
+  .meta({ id: 'BackupStatus' })
 
 const restoreReport = z
   .object({
@@ -89,13 +102,33 @@ export const backupDeclarations = [
     access: { roles: ['Backup'], scope: 'root' },
     noCache: true,
     query: backupQuery,
+    facts: ({ query }) => ({ format: query.format }),
     answers: { status: 200, types: [BYTES_TYPE] },
     errors: { 400: 'An unknown form.', 412: 'No backup passphrase is set.' },
-    handle: async ({ services, caller, query: { format: wanted = 'nethsm' } }) => {
-      const { stream, format } = await services.appliance.backups.make(wanted)
+    handle: async ({ services, caller, query }) => {
+      const { backups } = services.appliance
+      const wanted = query.format ?? backups.defaultFormat
+      const { stream, format, omitted } = await backups.make(wanted)
       const why = format === wanted ? '' : ', since the unlock passphrase has not been given yet to this version'
       services.log.info('general', `backup made by ${caller.userId} in the form of ${FORMS[format]}${why}`)
-      return { status: 200, stream, type: BYTES_TYPE }
+      const omits = omitted.join(', ')
+      if (omits !== '') services.log.warning('general', `the backup is incomplete, it omits: ${omits}`)
+      const headers = { [FORM_HEADER]: format, ...(omits !== '' && { [OMITS_HEADER]: omits }) }
+      return { status: 200, stream, type: BYTES_TYPE, headers }
+    },
+  }),
+  declare({
+    method: 'GET',
+    path: '/system/backup-status',
+    summary: 'When the last complete backup was made, and what one in the form of a NetHSM would omit now.',
+    states: OPERATIONAL,
+    access: { roles: ['Administrator', 'Backup'], scope: 'root' },
+    noCache: true,
+    answers: { status: 200, json: backupStatus },
+    handle: ({ services: { appliance } }) => {
+      const { lastMs, defaultFormat, omittedByNethsm } = appliance.backups
+      const last = lastMs === null ? {} : { lastComplete: formatTime(lastMs) }
+      return { status: 200, json: { ...last, defaultFormat, nethsmOmits: [...omittedByNethsm] } }
     },
   }),
   declare({

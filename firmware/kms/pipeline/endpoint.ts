@@ -92,7 +92,12 @@ export type Result =
   /** The same for everybody, at any time: sent as fast as the client reads, so that none who does not read it holds a copy. */
   | { status: 200; file: Uint8Array; type: string }
   /** As it is made, as fast as the client reads, never all of it in memory. When it throws, the connection is cut. */
-  | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
+  | {
+      status: 200
+      stream: AsyncIterable<Uint8Array>
+      type: string
+      headers?: Readonly<Record<string, string>>
+    }
   /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
   | { status: 201; location?: string; json?: unknown }
   | { status: 200 | 204 | 304; headers?: Readonly<Record<string, string>> }

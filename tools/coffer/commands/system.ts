@@ -34,7 +34,7 @@ export const SYSTEM: Command[] = [
       format: {
         value: 'FORM',
         choices: ['nethsm', 'coffer'],
-        summary: 'nethsm if left out; coffer has the settings of the audit log and the chat, too',
+        summary: 'if left out, nethsm while that holds everything, else coffer',
       },
     },
     example: 'coffer backup create --output today.backup',
@@ -52,6 +52,20 @@ export const SYSTEM: Command[] = [
     options: RESTORE,
     example: 'coffer backup restore today.backup --force',
     run: (context, input) => restoreBackup(context, input, input.arguments[0]!),
+  },
+  {
+    words: 'backup status',
+    summary: 'Shows when the last complete backup was made, and what one in NetHSM’s form would omit.',
+    roles: ['Administrator', 'Backup'],
+    example: 'coffer backup status',
+    run: async ({ client, output }) => output.result(await client().backupStatus()),
+  },
+  {
+    words: 'backup restore-report',
+    summary: 'Shows what the last restore left out.',
+    roles,
+    example: 'coffer backup restore-report',
+    run: async ({ client, output }) => output.result(await client().restoreReport()),
   },
   {
     words: 'update',
@@ -152,6 +166,8 @@ export const SYSTEM: Command[] = [
 export async function createBackup({ client, input, output, signal }: CommandContext, file: string): Promise<void> {
   const format = input.text('format') as 'nethsm' | 'coffer' | undefined
   const answer = await client().backup(format, { signal })
+  const omits = answer.headers.get('coffer-backup-omits')
+  if (omits !== null) output.note(`The backup is incomplete. It omits: ${omits}`)
   if (file === '-') {
     for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
     return

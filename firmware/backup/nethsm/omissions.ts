@@ -1,0 +1,45 @@
+/** What the appliance has that the form of a NetHSM cannot hold. Contract section 8.2. */
+
+import { wipe } from '../../base/secret.ts'
+import type { Ntp } from '../../channel/protocol.ts'
+import type { Records } from '../../kms/domain/collections.ts'
+import { CONSOLE, type DeviceArea, NTP } from '../../store/device-area.ts'
+import { readBackupKey } from '../backup-key.ts'
+
+/** `chat` is also left out of a backup in our own form when the chat could not copy its files. */
+export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console'] as const
+export type Omitted = (typeof OMITTABLE)[number]
+
+interface Present {
+  device: DeviceArea
+  records: Records
+  hasChat: boolean
+}
+
+/** In the order of `OMITTABLE`; empty where a backup in the form of a NetHSM is complete. */
+export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[] {
+  const setting = <T>(name: string): Partial<T> => {
+    const bytes = device.get(name)
+    return bytes === null ? {} : (JSON.parse(new TextDecoder().decode(bytes)) as T)
+  }
+  const { ntpIP, ntsName } = setting<Ntp>(NTP)
+  const present: Record<Omitted, boolean> = {
+    chat: hasChat,
+    'namespace-quotas': hasQuotas(records),
+    ntp: Boolean(ntpIP ?? ntsName),
+    console: setting<{ enabled: boolean }>(CONSOLE).enabled === false,
+  }
+  return OMITTABLE.filter((name) => present[name])
+}
+
+/** The only other record of the collection is the backup key. */
+function hasQuotas(records: Records): boolean {
+  const key = readBackupKey(records)
+  wipe(key?.key)
+  let rest = key === null ? 0 : 1
+  for (const value of records.list('configuration')) {
+    wipe(value)
+    if (rest-- === 0) return true
+  }
+  return false
+}
