@@ -52,10 +52,11 @@ var/development.key:
 
 # A new device is flashed with an image of the sources as they are; an existing one goes on with what it has.
 PORT ?= 8443
+CHAT_PORT ?= 9443
 MEMORY ?= 512
 VERSION = $(shell $(NODE) -p 'require("./package.json").version')
 qemu: $(PACKAGES) $(if $(FRESH),image,$(if $(wildcard var/qemu/disk.img),,image))
-	@exec $(NODE) tools/qemu.ts --arch $(ARCH) --port $(PORT) --memory $(MEMORY) $(if $(FRESH),--fresh) $(if $(TPM),--tpm) \
+	@exec $(NODE) tools/qemu.ts --arch $(ARCH) --port $(PORT) --chat-port $(CHAT_PORT) --memory $(MEMORY) $(if $(FRESH),--fresh) $(if $(TPM),--tpm) \
 	  $(IMAGE)/coffer-$(VERSION).img var/qemu
 
 # TESTS has options of the runner: `npm test -- --help` lists them.

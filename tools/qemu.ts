@@ -1,5 +1,6 @@
 /**
- * Runs a disk image of Coffer under QEMU: its serial console is this terminal, its API is https://127.0.0.1:8443.
+ * Runs a disk image of Coffer under QEMU: its serial console is this terminal, its API is https://127.0.0.1:8443,
+ * its chat https://127.0.0.1:9443.
  * The device, its disk, firmware variables and TPM, stays in a directory between runs.
  */
 
@@ -10,7 +11,8 @@ import { missingPackages, type QemuArchitecture, type QemuFirmware } from './qem
 import { flash } from './qemu/flash.ts'
 import { acceleratorOf, copyVariables, startMachine } from './qemu/machine.ts'
 
-const USAGE = `usage: node tools/qemu.ts [--fresh] [--arch x64|arm64] [--port 8443] [--memory 512] [--tpm] [--secure-boot] IMAGE DIRECTORY
+const USAGE = `usage: node tools/qemu.ts [--fresh] [--arch x64|arm64] [--port 8443] [--chat-port 9443] [--memory 512] [--tpm]
+  [--secure-boot] IMAGE DIRECTORY
 
   IMAGE      the disk image that a new device is flashed with
   DIRECTORY  keeps the device between runs; --fresh makes a new one
@@ -27,6 +29,7 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
+      'chat-port': { type: 'string', default: '9443' },
       arch: { type: 'string', default: 'x64' },
       fresh: { type: 'boolean', default: false },
       memory: { type: 'string', default: '512' },
@@ -51,7 +54,7 @@ async function main(): Promise<number> {
   const device = JSON.parse(readFileSync(join(home, 'device.json'), 'utf8')) as Device
   const accelerator = acceleratorOf(device.architecture)
   console.log(
-    `${isNew ? 'A new device' : 'The device'} in ${directory} (${accelerator}), https://127.0.0.1:${values.port}`,
+    `${isNew ? 'A new device' : 'The device'} in ${directory} (${accelerator}), https://127.0.0.1:${values.port}, chat https://127.0.0.1:${values['chat-port']}`,
   )
   if (accelerator === 'tcg')
     console.log('Every instruction is emulated: the start takes up to a minute, and /provision about another.')
@@ -64,6 +67,7 @@ async function main(): Promise<number> {
     tpm: device.tpm ? join(home, 'tpm') : undefined,
     memoryMegabytes: Number(values.memory),
     apiPort: Number(values.port),
+    chatPort: Number(values['chat-port']),
     isolated: false,
     watchdog: true,
     foreground: true,

@@ -20,6 +20,7 @@ import { type Console, createConsole } from './serial-console.ts'
 
 /** The guest's ports, as boot/device sets them. */
 export const API_PORT = 8443
+const CHAT_PORT = 9443
 const GUEST_ADDRESS = '192.168.1.1' // of a fresh appliance
 const MEMORY_MEGABYTES = 512
 
@@ -31,6 +32,8 @@ export interface MachineOptions extends Partial<Omit<Chosen, 'disk' | 'firmware'
   tpm?: string | undefined
   /** Port of 127.0.0.1 for the guest's API; the system chooses when absent. */
   apiPort?: number | undefined
+  /** Port of 127.0.0.1 for the guest's chat; not forwarded when absent. */
+  chatPort?: number | undefined
   /** More ports of the guest to reach from here. */
   guestPorts?: number[] | undefined
   /** QEMU's own terminal is this one: no console for the caller. Ctrl-A X ends the machine, Ctrl-A H helps. */
@@ -59,13 +62,14 @@ export const acceleratorOf = (architecture: QemuArchitecture): string =>
   architecture === process.arch ? (process.env.COFFER_QEMU_ACCEL ?? 'tcg') : 'tcg'
 
 export async function startMachine(options: MachineOptions): Promise<Machine> {
-  const { tpm, apiPort, guestPorts = [], foreground = false, ...parts } = options
+  const { tpm, apiPort, chatPort, guestPorts = [], foreground = false, ...parts } = options
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-qemu-'))
   const cleanUp = () => rmSync(scratch, { recursive: true, force: true })
   try {
     const architecture = parts.architecture ?? 'x64'
     const [api, ...others] = await freePorts(1 + guestPorts.length)
     const forwards: [number, number][] = [[apiPort ?? api!, API_PORT]]
+    if (chatPort !== undefined) forwards.push([chatPort, CHAT_PORT])
     for (const [i, guest] of guestPorts.entries()) forwards.push([others[i]!, guest])
     const hardware: Hardware = {
       memoryMegabytes: MEMORY_MEGABYTES,
