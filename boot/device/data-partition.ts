@@ -23,14 +23,13 @@ import { syncDirectory } from '../base/files.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 import { FIRMWARE_ID } from './launcher.ts'
 import type { OurDisk } from './system/disk.ts'
+import { checkFileSystem } from './system/file-system-check.ts'
 import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './system/mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './system/programs.ts'
 
 const TO_BE_MADE = `${ESP}/EFI/coffer/make-data`
 const MADE = `${ESP}/EFI/coffer/data-made`
 const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and its first tables there
-// e2fsck(8): below, everything that was found is mended.
-const NOT_MENDED = 4
 // mke2fs(8). Few files, most of them large. What is kept back is for us: the firmware cannot fill the disk to the last block.
 export const MAKE_FILE_SYSTEM = [
   '-q',
@@ -105,19 +104,6 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
     unmountData()
   }
 
-  /** What stands against mounting it. */
-  async function check(): Promise<string | null> {
-    for (const how of ['-p', '-y']) {
-      const { status, output } = await runProgram('/usr/sbin/e2fsck', ['-f', how, disk.data])
-      if (status === 0) return null
-      for (const line of output.trim().split('\n')) say(`e2fsck: ${line}`)
-      if (status === null || status >= NOT_MENDED) continue
-      say('The data partition had errors, which have been repaired.')
-      return null
-    }
-    return 'the file system of the data partition cannot be mended'
-  }
-
   return {
     open: async () => {
       if (existsSync(TO_BE_MADE)) {
@@ -136,7 +122,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
         await make()
         return null
       }
-      const problem = await check()
+      const problem = await checkFileSystem(disk.data, say)
       if (problem !== null) return problem
       try {
         mountData(disk.data)
