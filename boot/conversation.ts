@@ -60,7 +60,10 @@ export function createConversation({ terminal, version, shownAddress, unlock }: 
     passphrase(typed) {
       if (typed === null) askAgain('That is too long: a passphrase has at most 200 bytes.')
       else if (typed.length === 0) terminal.ask()
-      else unlock(typed)
+      else {
+        terminal.print('Checking... Keys typed meanwhile are dropped.') // the derivation takes seconds on a small machine
+        unlock(typed)
+      }
     },
     listening(message) {
       listening = message

@@ -25,7 +25,7 @@ export function run(platform: Platform): void {
     shared: platform.sharesTerminal,
     onInterrupt: () => turns.end(0),
   })
-  const onLines = platform.logTo(terminal.print)
+  const onLines = platform.logTo(terminal)
   const announce = createAnnouncement(terminal.print)
 
   const supervisor = createSupervisor({

@@ -4,6 +4,7 @@ import type { FirmwareSettings, LastStart, Network, Ntp, ToBoot } from '../firmw
 import type { DeviceKey } from './base/device-key-file.ts'
 import type { EtcdRunner } from './etcd/runner.ts'
 import type { Early } from './supervisor/firmware-process.ts'
+import type { Terminal } from './terminal/terminal.ts'
 import type { Slots } from './versions/slots.ts'
 
 /** What the firmware may ask the machine for. */
@@ -36,8 +37,8 @@ export interface Platform {
   applyNetwork(network: Network): void
   /** Has the clock follow this server, where it can; `onTime` is called when it does. Called like `applyNetwork`. */
   applyNtp(ntp: Ntp, onTime: () => void): void
-  /** Prints lines of the firmware's log, maybe not all of them, where the console is slow. */
-  logTo(print: (text: string) => void): (lines: string[]) => void
+  /** Prints lines of the firmware's log; on a slow terminal some of them are left out. */
+  logTo(terminal: Pick<Terminal, 'print' | 'isAsking'>): (lines: string[]) => void
   /** Where clients reach a firmware that listens at `address`. */
   shownAddress(address: string, network: Network | null): string
   /** Makes sure that the action is performed, also after a power cut. Throws an error of the file system. */

@@ -3,6 +3,8 @@
  * whoever waits for the line then waits for the console. The whole log goes to the syslog server (contract 7.6).
  */
 
+import type { Platform } from '../platform.ts'
+
 const LINES_PER_SECOND = 50 // less than half of what the line carries
 const BURST_LINES = 50
 const NOTICE_MS = 1000
@@ -32,4 +34,25 @@ export function limitLines(print: Print, now: () => number = () => performance.n
     }
   }
   return (lines) => lines.forEach(printInTime)
+}
+
+const ACCESS = /^(?:debug|info) +access: /
+
+/** Leaves access lines out while the terminal asks for the passphrase, since they would push the prompt's heading off the screen. */
+export function keepPrompt(
+  { isAsking, print }: Parameters<Platform['logTo']>[0],
+  write: (lines: string[]) => void,
+): (lines: string[]) => void {
+  let leftOut = 0
+  return (lines) => {
+    if (isAsking()) {
+      const shown = lines.filter((line) => !ACCESS.test(line))
+      leftOut += lines.length - shown.length
+      if (shown.length > 0) write(shown)
+      return
+    }
+    if (leftOut > 0) print(`Lines of the access log that were left out during the prompt: ${leftOut}`)
+    leftOut = 0
+    write(lines)
+  }
 }

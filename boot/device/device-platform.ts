@@ -11,7 +11,7 @@ import { createRunner, type EtcdRunner, socketIn } from '../etcd/runner.ts'
 import type { Platform } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
-import { limitLines } from './console-rate.ts'
+import { keepPrompt, limitLines } from './console-rate.ts'
 import { createDataPartition } from './data-partition.ts'
 import { openDeviceSlots } from './device-slots.ts'
 import { chatHeapFor } from './early.ts'
@@ -139,7 +139,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       reportTime = onTime
       time.apply(ntp)
     },
-    logTo: limitLines,
+    logTo: (terminal) => keepPrompt(terminal, limitLines(terminal.print)),
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     prepare: (action) => {
       if (action === 'factoryReset') partition.condemn()

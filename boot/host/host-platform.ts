@@ -105,7 +105,10 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
     starts: null, // what is on a host's disk, its owner can change as he likes
     applyNtp: () => {}, // as is its clock
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
-    logTo: (print) => (lines) => print(lines.join('\n')), // in one piece: whoever reads it is woken once
+    logTo:
+      ({ print }) =>
+      (lines) =>
+        print(lines.join('\n')), // in one piece: whoever reads it is woken once
     shownAddress: (address) => address,
     prepare: (action) => {
       if (action === 'factoryReset') writeDurably(disk.resetMark, new Uint8Array(0))

@@ -13,6 +13,8 @@ export interface Terminal {
   print(text: string): void
   /** False without a terminal on standard input, or in the background, where reading would stop the process. */
   canAsk(): boolean
+  /** True while the prompt is shown. */
+  isAsking(): boolean
   /** Turns the echo off and drops what is typed, until the prompt: typing ahead must not show a passphrase. */
   silence(): void
   /** Shows the prompt. Each passphrase goes to `onPassphrase`; the prompt comes back with the next `ask`. */
@@ -83,6 +85,7 @@ export function openConsole({ input, output, shared, onPassphrase, onInterrupt }
 
   return {
     canAsk,
+    isAsking: () => mode === 'asking',
     silence,
     release,
     print: (text) => {
