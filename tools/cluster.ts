@@ -8,12 +8,14 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { portConflict } from '../boot/etcd/port-owner.ts'
 
 const USAGE = `usage: node tools/cluster.ts [--network 127.0.0] [--program dist/boot.js] DIRECTORY
 
   DIRECTORY  keeps the three data directories between runs
   --network  the first three numbers of their addresses`
 const NODES = [1, 2, 3]
+const PEER_PORT = 2380 // of the addresses that firmware/cluster/README.md gives the members
 const PASSAGE = 0o711 // to what each closes by itself: root's run as users of their own
 const NETWORK = /^127\.\d{1,3}\.\d{1,3}$/
 
@@ -30,6 +32,10 @@ async function main(): Promise<number> {
   const etcd = process.env.COFFER_ETCD ?? findEtcd()
   if (etcd === undefined)
     return complain('There is no etcd here: install it (Debian: etcd-server), or name its program in COFFER_ETCD.')
+  for (const number of NODES) {
+    const conflict = portConflict(`${values.network}.${number}`, PEER_PORT)
+    if (conflict !== null) return complain(`The etcd of appliance ${number} cannot listen: ${conflict}`)
+  }
 
   mkdirSync(directory, { recursive: true, mode: PASSAGE })
   const nodes = NODES.map((number) =>

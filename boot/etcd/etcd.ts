@@ -13,6 +13,7 @@ import type { EtcdAnswer, EtcdLaunch, EtcdState, EtcdStep, ToFirmware } from '..
 import { keepRunning, type RestartTimeouts } from '../supervisor/keep-running.ts'
 import { createEtcdLines } from './lines.ts'
 import { ETCD_ENVIRONMENT, type EtcdVersion, etcdParameters, quotaFor, readVersion } from './parameters.ts'
+import { portConflict } from './port-owner.ts'
 import { type EtcdRunner, eraseIn, hasDataIn, socketIn } from './runner.ts'
 
 interface EtcdOptions {
@@ -46,6 +47,8 @@ const NICE = -5 // before those that sign: late heartbeats mean elections
 const REMOVED = 'it is no member of the cluster any more'
 /** By its own log, when it hears of that. */
 const TOLD_WHEN_REMOVED = 'the member has been permanently removed from the cluster'
+/** By its own log, of an address to listen on. */
+const PORT_TAKEN = 'bind: address already in use'
 const LOST = 'its data is gone, and none is started empty under the name of one that was there'
 
 /** What keeps a step from being done. */
@@ -74,6 +77,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
   /** Since it was started for this run. */
   let hadData = false
   let isRemoved = false
+  let isPortTaken = false
   let state: EtcdState = { running: false }
   let firmwares = 0
   let last: Promise<unknown> = Promise.resolve()
@@ -93,6 +97,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     name: "cluster's etcd",
     launch: () => {
       isRemoved = false
+      isPortTaken = false
       removeSocket(directory)
       return launchEtcd(runner, run!, lock)
     },
@@ -113,7 +118,12 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     },
     onLines: (lines) => {
       isRemoved ||= lines.some((line) => line.includes(TOLD_WHEN_REMOVED))
+      isPortTaken ||= lines.some((line) => line.includes(PORT_TAKEN))
       tell(readable(lines))
+    },
+    explainEnd: () => {
+      const conflict = isPortTaken && run !== null ? conflictAt(runner.listenUrl(run.launch.peerUrl)) : null
+      return conflict && `found ${conflict}`
     },
     timeouts,
   })
@@ -231,6 +241,11 @@ function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run
     if (child.pid !== undefined) setPriority(child.pid, NICE)
   } catch {} // not ours to give, unless we are root
   return child
+}
+
+function conflictAt(listenUrl: string): string | null {
+  const { hostname, port } = new URL(listenUrl)
+  return portConflict(hostname, Number(port))
 }
 
 /** As the user that it runs as. */

@@ -27,6 +27,8 @@ export interface RunningOptions {
   askToEnd: (process: ChildProcess) => void
   /** It ended unasked, for so many times in a row; it comes back by itself unless `isLast`. */
   onCrash: (explanation: string, what: string, crash: Crash) => void
+  /** Asked when it has ended unasked: the reason as a predicate, instead of its exit code. */
+  explainEnd?: () => string | null
   /** Lines that it printed. */
   onLines: (lines: string[]) => void
   /** What keeps it from being started again, asked after each crash. */
@@ -82,7 +84,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
       child = null
       if (stopping) return
       if (performance.now() - startedAt >= timeouts.steadyMs) crashes = 0
-      crashed(failure || `ended with ${signal ?? `exit code ${code}`}`)
+      crashed(failure || options.explainEnd?.() || `ended with ${signal ?? `exit code ${code}`}`)
     })
   }
 
