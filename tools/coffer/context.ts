@@ -8,6 +8,7 @@ import { namingAccount, usage } from './failure.ts'
 import { createOutput, type Output } from './output.ts'
 import { passphraseFrom, secretFile, takeVariables } from './passphrase.ts'
 import { DEFAULT_PROFILE, type Profile, readProfile, writeProfile } from './profile.ts'
+import { endSession, findSession, sessionId } from './session.ts'
 import { createTransport, type Trust } from './transport.ts'
 
 export interface CommandContext {
@@ -21,6 +22,8 @@ export interface CommandContext {
   /** With the account of another role; null when there is none. */
   as(role: Role): Client | null
   user(): string
+  /** Asks for the account's passphrase, whether there is a session or not, and has the appliance check it. */
+  login(): Promise<{ user: string; passphrase: string }>
   url(): string
   trust(): Trust
   profileName(): string
@@ -83,19 +86,41 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
     }
     return carrier
   }
+  const sources = { file: input.text('passphrase-file'), descriptor: input.number('passphrase-fd'), ...variables }
+  const inSession = new Set<string>()
+  /** The passphrase was changed elsewhere: the next command asks for it. */
+  const forgetSession = async (account: string) => {
+    if (!inSession.delete(account)) return
+    await endSession(sessionId(address(), account))
+    output.note(`coffer: the session of ${account} has ended: its passphrase was refused`)
+  }
+  /** A session comes before the sources that ask, and after those that were named for this call. */
+  const passphraseOf = async (account: string): Promise<string> => {
+    const isNamed = sources.file !== undefined || sources.descriptor !== undefined || sources.variable !== undefined
+    const session = isNamed ? null : await findSession(sessionId(address(), account))
+    if (session !== null) inSession.add(account)
+    return session ?? passphraseFrom(sources, `Passphrase of ${account}`)
+  }
   const credentials = new Map<string, Promise<string>>()
   const clientOf = (account: string) =>
-    createClient(namingAccount(transport(), account), async () => {
-      let value = credentials.get(account)
-      if (value === undefined) {
-        value = passphraseFrom(
-          { file: input.text('passphrase-file'), descriptor: input.number('passphrase-fd'), ...variables },
-          `Passphrase of ${account}`,
-        ).then((passphrase) => basicCredentials(account, passphrase))
-        credentials.set(account, value)
-      }
-      return value
-    })
+    createClient(
+      namingAccount(transport(), account, () => forgetSession(account)),
+      async () => {
+        let value = credentials.get(account)
+        if (value === undefined) {
+          value = passphraseOf(account).then((passphrase) => basicCredentials(account, passphrase))
+          credentials.set(account, value)
+        }
+        return value
+      },
+    )
+  const login = async () => {
+    const account = user()
+    const passphrase = await passphraseFrom(sources, `Passphrase of ${account}`)
+    credentials.set(account, Promise.resolve(basicCredentials(account, passphrase)))
+    await clientOf(account).account()
+    return { user: account, passphrase }
+  }
 
   return {
     output,
@@ -108,6 +133,7 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
       return account === null ? null : clientOf(account)
     },
     user,
+    login,
     url: address,
     trust,
     profileName: () => name,
@@ -123,10 +149,10 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
       // COFFER_PASSPHRASE is of the account; where a command has none, of what it asks for first.
       const isMain = command.roles === undefined && option === 'passphrase'
       const { program, variable } = variables
-      const sources = isMain
-        ? { file: file ?? input.text('passphrase-file'), descriptor: input.number('passphrase-fd'), variable, program }
+      const own = isMain
+        ? { file: file ?? sources.file, descriptor: sources.descriptor, variable, program }
         : { file, program }
-      return passphraseFrom(sources, what, isNew)
+      return passphraseFrom(own, what, isNew)
     },
   }
 }

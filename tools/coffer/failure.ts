@@ -27,10 +27,11 @@ class AccountError extends ApiError {
 
 /** Its refusals for want of rights name the account, since a command may use several. */
 export const namingAccount =
-  (transport: Transport, account: string): Transport =>
+  (transport: Transport, account: string, onUnauthorized: () => Promise<void>): Transport =>
   async (request) => {
     const answer = await transport(request)
     if (answer.status !== 401 && answer.status !== 403) return answer
+    if (answer.status === 401) await onUnauthorized()
     return expectSuccess(answer).catch((error: ApiError) => {
       throw new AccountError(error, account)
     })
@@ -49,7 +50,12 @@ function ofApi(error: ApiError): Failure {
   const { status, message } = error
   const account = error instanceof AccountError ? `, user ${error.account}` : ''
   const text = `${message} (${status}${account})`
-  if (status === 401) return new Failure(EXIT.credentials, text, 'wrong user or passphrase; --user names another user')
+  if (status === 401)
+    return new Failure(
+      EXIT.credentials,
+      text,
+      'wrong user or passphrase, or a session of an earlier passphrase; --user NAME, coffer logout',
+    )
   if (status === 412 && message.includes('Service not available'))
     return new Failure(EXIT.state, text, 'coffer state shows why; coffer unlock, or coffer provision, changes that')
   if (status === 429) return new Failure(EXIT.refused, text, 'too many attempts: wait a second')

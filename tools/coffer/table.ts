@@ -9,6 +9,7 @@ import { NETHSM } from './commands/nethsm.ts'
 import { OTHERS } from './commands/others.ts'
 import { PKCS11 } from './commands/pkcs11.ts'
 import { selfCommands } from './commands/self.ts'
+import { SESSION } from './commands/session.ts'
 import { SSH_AGENT } from './commands/ssh-agent.ts'
 import { START } from './commands/start.ts'
 import { SYSTEM } from './commands/system.ts'
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   ...AUDIT,
   ...OTHERS,
   ...CA,
+  ...SESSION,
   ...SSH_AGENT,
   ...PKCS11,
   ...selfCommands(() => COMMANDS),
