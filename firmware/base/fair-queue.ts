@@ -42,7 +42,22 @@ export function createFairQueue(waitingMax: number): FairQueue {
   let turn = 0
   let isRunning = false
 
-  /** The first has the next turn. */
+  /** Only the oldest of each rank and prefix: with thousands waiting, sorting them all would take longer than the task. */
+  function first(): Waiting | undefined {
+    const seen = new Set<string>()
+    let best: { one: Waiting; order: readonly number[] } | undefined
+    for (const one of waiting) {
+      const { rank, prefix } = one.place
+      const key = `${rank} ${prefix}`
+      if (seen.has(key)) continue
+      seen.add(key)
+      const order = [RANKS.indexOf(rank), lastTurns.get(prefix) ?? 0]
+      if (best === undefined || compare(order, best.order) < 0) best = { one, order }
+    }
+    return best?.one
+  }
+
+  /** In the order of their turns, unless others come. */
   function line(): Waiting[] {
     const counts = new Map<string, number>()
     return waiting
@@ -58,14 +73,14 @@ export function createFairQueue(waitingMax: number): FairQueue {
   }
 
   async function next(): Promise<void> {
-    const [first] = line()
-    if (first === undefined) return
-    take(first)
-    lastTurns.delete(first.place.prefix)
-    lastTurns.set(first.place.prefix, ++turn)
+    const one = first()
+    if (one === undefined) return
+    take(one)
+    lastTurns.delete(one.place.prefix)
+    lastTurns.set(one.place.prefix, ++turn)
     if (lastTurns.size > PREFIXES_MAX) lastTurns.delete(lastTurns.keys().next().value!)
     isRunning = true
-    await first.begin()
+    await one.begin()
     isRunning = false
     void next()
   }

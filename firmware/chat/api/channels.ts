@@ -30,6 +30,7 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     row: 'E42',
     method: 'GET',
     path: '/streams',
+    isExpensive: true,
     who: 'account',
     parameters: {
       include_public: boolean().default(true),
@@ -107,6 +108,7 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     row: 'E46',
     method: 'GET',
     path: '/streams/:stream_id/members',
+    isExpensive: true,
     who: 'account',
     segments: channelPath,
     handle: ({ realm, me, path }) => ({ subscribers: subscriberIds(realm, findChannel(realm, me, path.stream_id)) }),

@@ -38,6 +38,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     row: 'E6',
     method: 'POST',
     path: '/register',
+    isExpensive: true,
     usesReserve: true,
     who: 'anyone',
     parameters: {

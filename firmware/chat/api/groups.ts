@@ -36,6 +36,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     row: 'E95',
     method: 'GET',
     path: '/user_groups',
+    isExpensive: true,
     who: 'member',
     parameters: { include_deactivated_groups: boolean().default(false) },
     handle: ({ realm, input }) => ({ user_groups: groupObjects(realm, input.include_deactivated_groups) }),

@@ -70,6 +70,7 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     row: 'E79',
     method: 'POST',
     path: '/users/me/presence',
+    isExpensive: true,
     usesReserve: true,
     who: 'account',
     parameters: {
@@ -120,6 +121,7 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     row: 'E81',
     method: 'GET',
     path: '/realm/presence',
+    isExpensive: true,
     who: 'account',
     handle: ({ realm, me }) => ({
       server_timestamp: nowOf(realm),

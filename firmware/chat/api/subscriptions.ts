@@ -35,6 +35,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     row: 'E51',
     method: 'GET',
     path: '/users/me/subscriptions',
+    isExpensive: true,
     who: 'account',
     parameters: { include_subscribers: oneOf('true', 'false', 'partial', '"partial"').default('false') },
     handle: ({ realm, me, input }) => {

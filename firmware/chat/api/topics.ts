@@ -38,6 +38,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     row: 'E49',
     method: 'GET',
     path: '/users/me/:stream_id/topics',
+    isExpensive: true,
     who: 'account',
     segments: { stream_id: integer() },
     parameters: { allow_empty_topic_name: boolean().default(false) },

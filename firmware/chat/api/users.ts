@@ -64,6 +64,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     row: 'E67',
     method: 'GET',
     path: '/users',
+    isExpensive: true,
     who: 'anyone',
     parameters: { user_ids: integers().optional(), ...view },
     handle: ({ realm, me: sender, input }) => {

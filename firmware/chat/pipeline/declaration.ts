@@ -59,6 +59,8 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
    * while there is no room.
    */
   readonly usesReserve?: boolean
+  /** Takes much processor time and comes in crowds: it waits until it is its turn. Contract section 1.8. */
+  readonly isExpensive?: boolean
   /** Every call is told of that changes an account, a role, a key or what is set of the organization. */
   readonly audit?: Audit
   readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>
@@ -82,4 +84,6 @@ export type Request<S, Me, P extends Parameters = Parameters, Q extends Paramete
   readonly exchange: Exchange
   /** Throws when the caller is admitted no longer. `realm.transaction` asks by itself. */
   readonly check: () => void
+  /** Waits as an expensive call does, and checks the caller's rights after the wait. For a handler that is expensive at times. */
+  readonly inTurn: <T>(act: () => T) => Promise<T>
 }

@@ -4,6 +4,7 @@
  */
 
 import { Hono } from 'hono'
+import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Log } from '../../base/log.ts'
 import { prefixOf } from '../../base/login-limiter.ts'
 import { runAuthorized } from '../../base/request-authorization.ts'
@@ -18,6 +19,7 @@ import { type Attempt, type Auditor, createAttempt } from './auditor.ts'
 import { type ChatCredentials, readBasic } from './credentials.ts'
 import type { Credential, Declaration, Request, Who } from './declaration.ts'
 import { failureReply, successReply } from './envelope.ts'
+import { createExpensiveCalls } from './expensive-calls.ts'
 import { compressed } from './gzip.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 import { createRateLimiter, type Rate } from './rate-limit.ts'
@@ -113,6 +115,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
   const ofAccounts = createRateLimiter(rateLimits.account, nowMs, timeS)
   const ofAddresses = createRateLimiter(rateLimits.address, nowMs, timeS)
   const ofMedia = createRateLimiter(rateLimits.media, nowMs, timeS)
+  const expensive = createExpensiveCalls()
   const routes = createRoutes<Resource<S, Me>>()
   for (const declaration of options.declarations) add(BASE_PATH + declaration.path, declaration)
   for (const declaration of options.others ?? []) add(declaration.path, declaration)
@@ -175,6 +178,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       const sent: Asked<S, Me> = { declaration, path, values, unknown: [] }
       const asked = form === null ? sent : form.readRequest(sent)
       const { input, ignored } = readParameters(asked.declaration.parameters ?? {}, values)
+      const inTurn = <T>(act: () => T) =>
+        whileHeld(values, () => expensive.run(priorityOf(session, exchange), exchange, () => runAuthorized(check, act)))
       const request = {
         ...services,
         get me() {
@@ -189,9 +194,13 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         level: form?.level ?? null,
         exchange,
         check,
+        inTurn,
       } as Request<S, Me>
       const admitted = { account: session?.account ?? null, path: asked.path, values }
-      const act = attempt.act(admitted, async () => runAuthorized(check, () => asked.declaration.handle(request)))
+      const handle = () => asked.declaration.handle(request)
+      const act = attempt.act(admitted, async () =>
+        declaration.isExpensive ? inTurn(handle) : runAuthorized(check, handle),
+      )
       if (form === null) return successReply((await act) ?? {}, ignored)
       const answer = await act.catch((error) => {
         throw form.writeError(declaration.row, error)
@@ -199,6 +208,17 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       const reply = successReply(answer ?? {}, [...ignored, ...asked.unknown])
       return form.writeReply(asked, reply, () => request.me)
     })
+  }
+
+  /** Counts the parameters of a call that waits as memory of bodies. Throws `busy`. */
+  async function whileHeld<T>(values: ReadonlyMap<string, string>, wait: () => Promise<T>): Promise<T> {
+    const held = reader.hold()
+    try {
+      for (const [name, value] of values) held.add(name.length + value.length)
+      return await wait()
+    } finally {
+      held.release()
+    }
   }
 
   /** Throws what the credentials are refused with. Null: without any. */
@@ -265,6 +285,10 @@ const headersOfRefusal = ({ header }: Exchange, { isSession }: Caller): Readonly
 })
 
 class NoCredentials extends Error {}
+
+/** An account has its turns together with its bots, as its calls. */
+const priorityOf = (session: AuthenticatedCaller<unknown> | null, { address }: Exchange): QueuePriority =>
+  session === null ? { rank: 'unknown', prefix: prefixOf(address) } : { rank: 'known', prefix: session.name }
 
 type Resource<S, Me> = Map<string, Declaration<S, Me>>
 
