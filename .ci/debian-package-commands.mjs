@@ -124,6 +124,11 @@ assert.equal((await call('GET', '//', { ok: 0 })).status, 404)
 assert.match(await version(), /^0\.1\./)
 expectConfined(['boot', 'firmware', 'chat'])
 
+step('the command is there, with its manual page and completions')
+assert.equal(run('coffer', '--version'), 'coffer 0.1.1')
+for (const path of ['man/man1/coffer.1.gz', 'bash-completion/completions/coffer', 'zsh/vendor-completions/_coffer', 'fish/vendor_completions.d/coffer.fish'])
+  assert.ok(existsSync(`/usr/share/${path}`), path)
+
 step('shut down by the API: it stays down, until it is started')
 await call('POST', '/system/shutdown', { as: ADMIN })
 await until('it is down', async () => state() === 'inactive')

@@ -14,6 +14,7 @@ import { readArchitecture } from '../architecture.ts'
 import { TIME } from '../contents.ts'
 import { openNodeRuntime } from '../node-runtime.ts'
 import { openPackages } from '../packages.ts'
+import { makeCommand } from './command.ts'
 import { licensesOf, makeDeb } from './deb.ts'
 import { makeOci, OCI_PACKAGES } from './oci.ts'
 import { makeProgram } from './program.ts'
@@ -63,7 +64,8 @@ async function build(): Promise<void> {
     if (kind === 'deb') {
       const { debian } = architecture
       const changes = readFileSync(`${root}/CHANGELOG.md`, 'utf8')
-      const deb = makeDeb({ program, version, architecture: debian, licenses, changes, time: TIME })
+      const files = new Map([...program, ...makeCommand(bundle, version)])
+      const deb = makeDeb({ program: files, version, architecture: debian, licenses, changes, time: TIME })
       write(`coffer_${version}_${debian}.deb`, deb)
     } else {
       const packages = openPackages(architecture, `${cache}/debian`, OCI_PACKAGES)

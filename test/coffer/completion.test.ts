@@ -48,9 +48,17 @@ const LINES = [
   ['coffer sign web-key --output docu', 'coffer sign web-key --output document.txt'],
 ] as const
 
-for (const shell of ['bash', 'zsh', 'fish'] as const) {
+/** As a package installs it. */
+const FROM_FPATH = 'PS1="ready> "; cp coffer.zsh _coffer; fpath=(. $fpath); autoload -U compinit; compinit -u -D'
+
+for (const [shell, reads, how] of [
+  ['bash', READS.bash, ''],
+  ['zsh', READS.zsh, ''],
+  ['zsh', FROM_FPATH, ' from its path'],
+  ['fish', READS.fish, ''],
+] as const) {
   const { skip } = needs('tmux', ...(shell === 'bash' ? [] : [shell]))
-  test(`${shell} completes words of commands, options, their values and files`, { skip }, async (t) => {
+  test(`${shell}${how} completes words of commands, options, their values and files`, { skip }, async (t) => {
     const { stdout, code } = await rig.coffer('completion', shell)
     assert.equal(code, 0)
     writeFileSync(join(rig.directory, `coffer.${shell}`), stdout)
@@ -72,7 +80,7 @@ for (const shell of ['bash', 'zsh', 'fish'] as const) {
         await wait(POLL_MS)
       }
     }
-    tmux('send-keys', '-l', `${READS[shell]}; clear; echo is read`)
+    tmux('send-keys', '-l', `${reads}; clear; echo is read`)
     tmux('send-keys', 'Enter')
     await shows((lines) => lines.some((line) => line === 'is read') && /^ready>/.test(lines.at(-1)!), 'it starts')
     for (const [typed, completed] of LINES) {

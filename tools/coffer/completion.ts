@@ -25,7 +25,8 @@ _coffer() {
   esac
   if (( $#choices )); then compadd -a choices; else _files; fi
 }
-compdef _coffer coffer
+# Sourced, or autoloaded as _coffer from fpath, where the first call defines the functions.
+if [ "$funcstack[1]" = _coffer ]; then _coffer "$@"; else compdef _coffer coffer; fi
 `,
   fish: (commands) => `function __coffer_next
   set -l line
