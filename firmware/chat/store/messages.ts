@@ -138,7 +138,7 @@ export function prepareMessages(database: Database, words: Words): Messages {
     )
     .pluck()
   const sentBetween = database.prepare<[number, number, number, number], PlacedRow>(
-    `SELECT ${PLACED_COLUMNS} FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ?
+    `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places WHERE birth = ? AND ordinal BETWEEN ? AND ?
      ORDER BY ordinal DESC LIMIT ?`,
   )
   const movedTo = database.prepare<[number, number, number, number], PlacedRow>(

@@ -22,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
     for (const statement of WORDS_OF_ALL_KINDS) database.exec(statement)
   },
   (database) => database.exec(ARRIVAL),
+  (database) => database.exec(PLACES),
 ]
 
 const CORE: readonly string[] = [
@@ -109,6 +110,12 @@ const WORDS_OF_ALL_KINDS: readonly string[] = [
  * was subscribed at it may read it. 0 of all others.
  */
 const ARRIVAL = 'ALTER TABLE messages ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0'
+
+/**
+ * All that tells where a message is and who has it: whoever has 50,000 unread registers without reading, and opening, a page of the
+ * table for each of them. `messages_birth` stays, for it makes sure that no ordinal is given twice.
+ */
+const PLACES = 'CREATE INDEX messages_places ON messages (birth, ordinal, id, sender, recipient, topic, arrival)'
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
 const APPLICATION_ID = 0x43686174

@@ -1,0 +1,44 @@
+/** What is unread comes from an index that holds all that is asked for, and is the same as from the table. Contract section 4.2.1. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PLACED_COLUMNS } from '../../../firmware/chat/store/messages.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig, hamlet, iago } = await chatSuite({ hamlet: 'member', iago: 'member' })
+
+const plan = (sql: string): string =>
+  rig.chat.realm.store
+    .select<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, [])
+    .map(({ detail }) => detail)
+    .join('; ')
+
+test('rows of unread messages are read without the table', () => {
+  const details = plan(`SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places
+    WHERE birth = 1 AND ordinal BETWEEN 1 AND 9 ORDER BY ordinal DESC LIMIT 100`)
+  assert.equal(details, 'SEARCH messages USING COVERING INDEX messages_places (birth=? AND ordinal>? AND ordinal<?)')
+})
+
+test('the index follows what is sent, moved to another topic or channel, edited and deleted', async () => {
+  const { store } = rig.chat.realm
+  const town = rig.channel('town', [hamlet, iago])
+  const hall = rig.channel('hall', [hamlet, iago, rig.owner], { isPrivate: true })
+  const sent: number[] = []
+  for (let n = 0; n < 40; n++) {
+    const message = { type: 'channel', to: town.name, topic: `topic ${n % 4}`, content: `message ${n}` }
+    sent.push((await rig.owner.post('/messages', message)).id)
+  }
+  await rig.owner.patch(`/messages/${sent[0]}`, { topic: 'renamed', propagate_mode: 'change_all' })
+  await rig.owner.patch(`/messages/${sent[1]}`, { stream_id: hall.id, propagate_mode: 'change_all' })
+  await rig.owner.patch(`/messages/${sent[2]}`, { content: 'edited' })
+  await rig.owner.delete(`/messages/${sent[3]}`)
+  await hamlet.post('/messages/flags', { messages: sent.slice(8, 12), op: 'add', flag: 'read' })
+  const rows = (from: string) =>
+    store.select(`SELECT ${PLACED_COLUMNS} FROM messages ${from} WHERE birth > 0 ORDER BY birth, ordinal`, [])
+  assert.deepEqual(rows('INDEXED BY messages_places'), rows('NOT INDEXED'))
+  assert.ok(rows('NOT INDEXED').length >= 39)
+  const { snapshot } = await hamlet.register()
+  const unread = snapshot.unread_msgs.streams.flatMap((one: { unread_message_ids: number[] }) => one.unread_message_ids)
+  const own = new Set([sent[3], ...sent.slice(8, 12)])
+  for (const id of sent) assert.equal(unread.includes(id), !own.has(id), `message ${id}`)
+})
