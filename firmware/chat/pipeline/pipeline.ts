@@ -16,11 +16,11 @@ import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import { ChatError } from '../base/error.ts'
 import { type Attempt, type Auditor, createAttempt } from './auditor.ts'
+import { compress } from './compression.ts'
 import { type ChatCredentials, readBasic } from './credentials.ts'
 import type { Credential, Declaration, Request, Who } from './declaration.ts'
 import { failureReply, successReply } from './envelope.ts'
 import { createExpensiveCalls } from './expensive-calls.ts'
-import { compressed } from './gzip.ts'
 import { type Parameters, readParameters } from './parameters.ts'
 import { createRateLimiter, type Rate } from './rate-limit.ts'
 import { withSent } from './sent.ts'
@@ -129,7 +129,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     const reply = await respond(exchange, caller).catch((error) => failureReply(error, log))
     Object.assign(reply.headers, { ...headers, ...reply.headers }) // a limit that was hit tells of itself
     if (reply.status === 401) Object.assign(reply.headers, headersOfRefusal(exchange, caller))
-    return toResponse(caller.isSession ? await compressed(reply, exchange.header('accept-encoding')) : reply)
+    return toResponse(await compress(reply, exchange.header('accept-encoding')))
   })
   api.onError((error) => toResponse(failureReply(error, log)))
   return api

@@ -15,7 +15,7 @@ export interface PageRequest {
   isWhole?: boolean
 }
 
-export const basicOf = ({ user, key }: Pick<Client, 'user' | 'key'>): string =>
+const basicOf = ({ user, key }: Pick<Client, 'user' | 'key'>): string =>
   `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
 
 export const requestsOf =

@@ -1,0 +1,51 @@
+/** Answers of JSON, smaller on slow lines. Contract section 1.9. */
+
+import { promisify } from 'node:util'
+import { constants, gzip, zstdCompress } from 'node:zlib'
+import type { Reply, StreamedReply } from '../../http/reply.ts'
+
+const BYTES_MIN = 4096 // below it headers and the round trip cost more
+
+/** Both run in zlib's threads, at the level that takes the least time. The first that the client accepts is used. */
+const CODINGS = [
+  {
+    name: 'zstd',
+    encode: (body: string) => encodeZstd(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  },
+  { name: 'gzip', encode: (body: string) => encodeGzip(body, { level: constants.Z_BEST_SPEED }) },
+] as const
+
+const encodeZstd = promisify(zstdCompress)
+const encodeGzip = promisify(gzip)
+
+/**
+ * Members that give access to whoever knows them. The length of a compressed answer tells how much of a secret is the same as
+ * something else in the answer, which another user may have written (BREACH, CVE-2013-3587). No text inside a JSON string can look
+ * like a member: its quotes are escaped.
+ */
+const SECRET = /"(?:(?:api_key|token|link_url|invite_link|export_url)":"[^"]|(?:config_data|storage)":\{")/
+
+export async function compress(
+  reply: Reply | StreamedReply,
+  acceptEncoding: string | undefined,
+): Promise<Reply | StreamedReply> {
+  const { headers, body } = reply
+  const isJson = headers['content-type']?.startsWith('application/json')
+  if (typeof body !== 'string' || !isJson || acceptEncoding === undefined) return reply
+  const coding = CODINGS.find(({ name }) => accepts(acceptEncoding, name))
+  if (coding === undefined || Buffer.byteLength(body) < BYTES_MIN || SECRET.test(body)) return reply
+  const bytes = Uint8Array.from(await coding.encode(body))
+  const length = String(bytes.length)
+  return {
+    status: reply.status,
+    headers: { ...headers, 'content-encoding': coding.name, 'content-length': length, vary: 'accept-encoding' },
+    body: bytes,
+  }
+}
+
+/** RFC 9110 section 12.5.3: `q=0` is a refusal. */
+const accepts = (acceptEncoding: string, name: string): boolean =>
+  acceptEncoding.split(',').some((part) => {
+    const [coding, quality] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    return coding === name && !/^q=0(?:\.0*)?$/.test(quality ?? '')
+  })
