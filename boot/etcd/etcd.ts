@@ -36,7 +36,7 @@ export interface EtcdKeeper {
   stop(): Promise<boolean>
 }
 
-const PATIENCE: RestartTimeouts = {
+const TIMEOUTS: RestartTimeouts = {
   restartMs: 500,
   restartMsMax: 60_000,
   steadyMs: 60_000,
@@ -71,7 +71,7 @@ interface Run {
 }
 
 export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
-  const { runner, lock, send, onLines, onLaunch = () => {}, timeouts = PATIENCE } = options
+  const { runner, lock, send, onLines, onLaunch = () => {}, timeouts = TIMEOUTS } = options
   const { directory } = runner
   let run: Run | null = null
   /** Since it was started for this run. */

@@ -7,7 +7,7 @@ import { readMessage } from '../../firmware/channel/to-boot.ts'
 import { type Early, type FirmwareCommand, launch, reuse } from './firmware-process.ts'
 import { type ProcessTimeouts, supervise } from './supervise.ts'
 
-export type { ProcessTimeouts as Patience } from './supervise.ts'
+export type { ProcessTimeouts } from './supervise.ts'
 
 interface SupervisorOptions {
   /** Asked at each start. */

@@ -335,7 +335,7 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /**
    * Puts the records of an appliance that is alone into an etcd that holds none, and goes on as the first node of a cluster. Meanwhile
-   * nothing can be changed. `alongside` is called in the transaction that makes it a node. Throws what that fails with, and is alone then.
+   * nothing can be changed. `withinTransaction` is called in the transaction that makes it a node. Throws what that fails with, and is alone then.
    */
   foundCluster(etcd: Etcd, withinTransaction: (device: DeviceArea) => void): Promise<void> {
     assertAuthorized()

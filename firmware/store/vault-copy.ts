@@ -33,7 +33,7 @@ export interface ChangeDraft {
   head: Head
 }
 
-/** `alongside`: what else changes in the same transaction, in which all of it is there. */
+/** `withinTransaction`: what else changes in the same transaction, in which all of it is there. */
 interface SnapshotInstall {
   head: Head
   withinTransaction: () => void
@@ -137,7 +137,8 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
         store.adopt(() => {
           outcomes = decideAll(decisions, current, made)
           expectNoDamage(made)
-          if (outcomes.some((outcome) => 'alongside' in outcome)) throw new Error('What is of one node changes alone')
+          if (outcomes.some((outcome) => 'withinTransaction' in outcome))
+            throw new Error('What is of one node changes alone')
           for (const { collection, replacement } of made) steps.push(stepOf(collection, replacement))
           throw ROLLBACK
         }),

@@ -100,6 +100,9 @@ describe('metrics for Prometheus', () => {
       coffer_last_backup_timestamp_seconds: 'gauge',
       coffer_http_response_duration_seconds: 'histogram',
       coffer_chat_state: 'gauge',
+      coffer_disk_bytes: 'gauge',
+      coffer_disk_free_bytes: 'gauge',
+      coffer_disk_reserve_bytes: 'gauge',
     }
     assert.deepEqual(Object.fromEntries([...families].map(([name, { type }]) => [name, type])), types)
     for (const { name, type, help, samples } of families.values()) {

@@ -10,7 +10,7 @@ import { createChatProcess } from '../../boot/supervisor/chat-process.ts'
 import type { FirmwareCommand } from '../../boot/supervisor/firmware-process.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
-const PATIENCE = {
+const TIMEOUTS = {
   restartMs: 10,
   restartMsMax: 40,
   steadyMs: 60_000,
@@ -42,7 +42,7 @@ function stage(t: TestContext, program: string) {
     onLaunch: () => {},
     onDown: (problem) => problems.push(problem),
     onLines: (more) => lines.push(...more),
-    timeouts: PATIENCE,
+    timeouts: TIMEOUTS,
   })
   t.after(async () => {
     await chat.stop()

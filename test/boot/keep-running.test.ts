@@ -8,7 +8,7 @@ import { keepRunning, type RunningOptions, type RunningProcess } from '../../boo
 import { commandLineOf } from '../support/proc.ts'
 
 const DEADLINE_MS = 20_000
-const PATIENCE = { restartMs: 20, restartMsMax: 20, steadyMs: 60_000, stopMsMax: 200 }
+const TIMEOUTS = { restartMs: 20, restartMsMax: 20, steadyMs: 60_000, stopMsMax: 200 }
 
 interface Scene {
   child: RunningProcess
@@ -29,7 +29,7 @@ function stage(t: TestContext, options: Pick<RunningOptions, 'launch'> & Partial
     askToEnd: () => {},
     onCrash: (explanation) => crashes.push(explanation),
     onLines: (more) => lines.push(...more),
-    timeouts: PATIENCE,
+    timeouts: TIMEOUTS,
     ...options,
   })
   t.after(async () => {

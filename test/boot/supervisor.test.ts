@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Early, type FirmwareCommand, launchEarly } from '../../boot/supervisor/firmware-process.ts'
-import { createSupervisor, type Patience, type Supervisor } from '../../boot/supervisor/supervisor.ts'
+import { createSupervisor, type ProcessTimeouts, type Supervisor } from '../../boot/supervisor/supervisor.ts'
 import type { ToBoot } from '../../firmware/channel/protocol.ts'
 import { smallFirmware } from './small-firmware.ts'
 
-const QUICK: Patience = {
+const QUICK: ProcessTimeouts = {
   restartMs: 40,
   restartMsMax: 160,
   steadyMs: 60_000,
@@ -34,7 +34,7 @@ interface Scene {
 function stage(
   t: TestContext,
   source: string,
-  timeouts: Partial<Patience> = {},
+  timeouts: Partial<ProcessTimeouts> = {},
   earlyFor: (command: FirmwareCommand) => Early | null = () => null,
 ): Scene {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-supervisor-'))

@@ -16,7 +16,7 @@ import { createEtcdService, type EtcdService } from '../../firmware/cluster/etcd
 import { pauseProcess } from './proc.ts'
 import { MEMORY_DIRECTORY } from './tools.ts'
 
-const PATIENCE = { restartMs: 100, restartMsMax: 400, steadyMs: 60_000, stopMsMax: 5000 }
+const TIMEOUTS = { restartMs: 100, restartMsMax: 400, steadyMs: 60_000, stopMsMax: 5000 }
 
 export interface TestEtcd {
   readonly service: EtcdService
@@ -87,7 +87,7 @@ export function createTestEtcd(t: TestContext, options: TestEtcdOptions = {}): T
         if (child === process) child = null
       })
     },
-    timeouts: PATIENCE,
+    timeouts: TIMEOUTS,
   })
   const service = createEtcdService({
     socket: socketIn(directory),

@@ -56,7 +56,7 @@ interface EtcdTimeouts {
   pollMs: number
 }
 
-const PATIENCE: EtcdTimeouts = {
+const TIMEOUTS: EtcdTimeouts = {
   answerMsMax: 180_000, // a joiner may have to wait for an election, on a small machine that signs
   pollMs: 50,
 }
@@ -67,7 +67,7 @@ export function createEtcdService(options: EtcdServiceOptions): EtcdService & {
   /** Takes what comes from the boot manager. */
   receive(message: ToFirmware): void
 } {
-  const { socket, send, timeouts = PATIENCE } = options
+  const { socket, send, timeouts = TIMEOUTS } = options
   const waiting: ((answer: EtcdAnswer) => void)[] = []
   const warned: string[] = []
   const removedListeners: (() => void)[] = []

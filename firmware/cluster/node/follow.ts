@@ -32,7 +32,7 @@ export interface Following {
   /** Null where the appliance is alone. From then on changes are made by all nodes together. */
   open(records: OpenRecords): Node | null
   /**
-   * Puts all records into an etcd that holds none; meanwhile nothing can be changed. `alongside` is called in the transaction that
+   * Puts all records into an etcd that holds none; meanwhile nothing can be changed. `withinTransaction` is called in the transaction that
    * makes this a node. Throws what that fails with, and is alone then.
    */
   found(records: OpenRecords, etcd: Etcd, withinTransaction: (device: DeviceArea) => void): Promise<Node>

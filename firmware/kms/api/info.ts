@@ -46,12 +46,15 @@ function clusterLines({ replica, cluster }: Services['appliance'], etcd: EtcdSer
 function stateLine(replica: Replica | null, isRunning: boolean): Line {
   if (replica === null)
     return { level: 'info', msg: isRunning ? 'The records are not open' : 'A single node: there is no cluster process' }
-  const { refusal, state, lostMs, behindMs, syncFailure: trouble } = replica
+  const { refusal, state, lostMs, behindMs, syncFailure } = replica
   if (refusal !== null) return { level: 'error', msg: refusal }
   if (lostMs > 0)
     return { level: 'warning', msg: `The other nodes have not answered for ${Math.round(lostMs / 1000)} seconds` }
-  if (trouble !== null)
-    return { level: 'error', msg: `Not following the others for ${Math.round(behindMs / 1000)} seconds: ${trouble}` }
+  if (syncFailure !== null)
+    return {
+      level: 'error',
+      msg: `Not following the others for ${Math.round(behindMs / 1000)} seconds: ${syncFailure}`,
+    }
   return { level: 'info', msg: `This node is ${state === 'following' ? 'following the others' : 'catching up'}` }
 }
 

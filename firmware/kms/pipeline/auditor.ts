@@ -42,8 +42,8 @@ export const isRefused = (status: number): boolean => REFUSED.has(status)
 /** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
 export function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> | undefined {
   if (attempt.isRecorded || !isDeclared(attempt)) return undefined
-  const { declaration, isAuthorized: isAdmitted } = attempt
-  const isRecorded = isRefused(status) || (isAdmitted && auditKind(declaration) !== 'none')
+  const { declaration, isAuthorized } = attempt
+  const isRecorded = isRefused(status) || (isAuthorized && auditKind(declaration) !== 'none')
   return isRecorded ? auditor.record(attempt, status) : undefined
 }
 

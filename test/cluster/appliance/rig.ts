@@ -96,7 +96,7 @@ async function openNode(
   link: Partial<ClusterLink>,
   dataDirectory: string,
 ): Promise<Node> {
-  const cluster = { patience: BRISK, ...link, connect: () => (node.isMember ? member.connect() : null) }
+  const cluster = { timeouts: BRISK, ...link, connect: () => (node.isMember ? member.connect() : null) }
   const open = async () => {
     const rig = await makeRig(keyOf(number), {}, { dataDirectory, cluster })
     rig.use('operator', 'passphrase of operator')
