@@ -5,6 +5,7 @@ import { bytes, count, duration } from './format.ts'
 export const product = 'Coffer'
 export const skip = 'Skip to the content'
 export const navigation = 'Views'
+export const navigationAt = (view: string) => `View: ${view}`
 export const unlockPassphrase = 'Unlock passphrase'
 export const backupPassphrase = 'Backup passphrase'
 export const chooseFile = 'Choose a file.'
@@ -222,7 +223,7 @@ export const overviewYou = 'You'
 export const overviewYouMay = 'What you may do'
 
 // keys
-export const keysSearch = 'Begins with'
+export const keysSearch = 'Name contains'
 export const keysLabel = 'Label is'
 export const keysMine = 'Only those that I may use'
 export const keysNone = 'There is no key yet.'
@@ -262,6 +263,8 @@ export const keyCertificate = 'Certificate'
 export const keyNoCertificate = 'None is stored with this key.'
 export const keyStoreCertificate = 'Store a certificate'
 export const keyStoreCertificateFile = 'Certificate (PEM or DER)'
+export const keyNotCertificate = 'This file is no certificate in PEM or DER.'
+export const keyRemoveCertificateText = 'The certificate is gone for good, unless you have it elsewhere.'
 export const keyStoring = 'Storing…'
 export const keyRemoveCertificate = 'Remove the certificate'
 export const keyRequest = 'Certificate request'
@@ -338,7 +341,7 @@ export const namespacesNoAdmin = 'No user of this namespace exists yet: nobody c
 // audit
 export const auditFilter = 'Filter'
 export const auditMore = 'Older lines'
-export const auditNone = 'No line is like that.'
+export const auditNone = 'No lines match.'
 export const auditCaption = 'Newest first'
 export const auditTime = 'Time'
 export const auditWho = 'Who'
@@ -364,32 +367,6 @@ export const auditOverwritten = (lines: number) =>
 export const auditNote = 'To note for the next time'
 export const auditBad = 'The log does not hold'
 export const auditKnownBoth = 'Number and hash belong together.'
-export const auditDid = (action: string): string => {
-  const known: Record<string, string> = {
-    'POST /keys/{id}/sign': 'Signed with a key',
-    'POST /keys/{id}/decrypt': 'Decrypted with a key',
-    'POST /keys/{id}/encrypt': 'Encrypted with a key',
-    'POST /keys/generate': 'Made a key',
-    'POST /keys': 'Imported a key',
-    'PUT /keys/{id}': 'Imported a key',
-    'DELETE /keys/{id}': 'Deleted a key',
-    'POST /users': 'Added a user',
-    'PUT /users/{user}': 'Added a user',
-    'DELETE /users/{user}': 'Deleted a user',
-    'POST /users/{user}/passphrase': 'Set a passphrase',
-    'POST /provision': 'Set up the appliance',
-    'POST /unlock': 'Unlocked',
-    'POST /lock': 'Locked',
-    'POST /system/backup': 'Made a backup',
-    'POST /system/restore': 'Restored a backup',
-    'POST /system/commit-update': 'Installed an update',
-    'PUT /config/backup-passphrase': 'Set the backup passphrase',
-  }
-  return known[action] ?? action
-}
-export const auditResultWord = (status: number): string =>
-  status < 400 ? 'Done' : status === 401 ? 'Wrong credentials' : status === 403 ? 'Refused' : 'Failed'
-
 // settings
 export const settingsSaved = 'Saved.'
 export const settingsSave = (what: string) => `Save: ${what}`
@@ -495,6 +472,9 @@ export const restoreFile = 'Backup'
 export const restoreFileHint = 'The file that was saved by Backup, of a Coffer or of a NetHSM.'
 export const restorePassphraseHint = 'The one that was set when the backup was made.'
 export const restoreAction = 'Restore'
+export const restoreTyped = 'restore'
+export const restoreLeftOut = 'Left out by the last restore'
+export const restoreLeftOutMore = (more: number) => `And ${count(more)} more.`
 export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
 export const restoreDone = 'Restored. If it is locked, the unlock passphrase of that time opens it.'

@@ -113,6 +113,8 @@ export async function signIn(page: Page, user: string, passphrase: string): Prom
 
 /** By the list of views. */
 export async function open(page: Page, view: string): Promise<void> {
+  const fold = page.getByRole('navigation').locator('.fold')
+  if ((await fold.isVisible()) && (await fold.getAttribute('aria-expanded')) === 'false') await fold.click()
   await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click()
   await heading(page, view)
 }

@@ -8,6 +8,7 @@ import type * as T from '../../client/types.ts'
 import { Action, Field, member } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
+import { auditDid, auditResultWord, auditTouched } from '../audit-words.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { Code, FileDrop, saveFile } from '../parts/controls.tsx'
@@ -104,29 +105,27 @@ function Lines({ api }: { api: Api }) {
 
 export function AuditTable({ lines, caption }: { lines: readonly AuditLine[]; caption: string }) {
   return (
-    <table>
+    <table class="audit">
       <caption>{caption}</caption>
       <Columns names={[words.auditTime, words.auditWho, words.auditWhat, words.auditResult]} />
       <tbody>
         {lines.map((line) => (
           <tr key={line.sequence}>
-            <td data-name={words.auditTime}>{time(line.time)}</td>
-            <td data-name={words.auditWho}>
+            <td class="time">{time(line.time)}</td>
+            <td>
               {line.user === '' ? words.auditNobody : <span class="id">{line.user}</span>}{' '}
               <small>{line.address && words.auditFromAddress(line.address)}</small>
             </td>
-            <td data-name={words.auditWhat}>
+            <td class="what">
               <details>
                 <summary>
-                  {words.auditDid(line.action)} {line.key && <span class="id">{line.key}</span>}
+                  {auditDid(line)} <span class="id">{auditTouched(line).join(', ')}</span>
                 </summary>
                 <Code label={words.auditJson(line.sequence)} text={JSON.stringify(line, null, 2)} />
               </details>
               {line.skipped !== undefined && <small>{words.auditSkipped(line.skipped)}</small>}
             </td>
-            <td data-name={words.auditResult}>
-              {words.auditResultWord(line.result)} <small>{line.result}</small>
-            </td>
+            <td class="result">{auditResultWord(line.result)}</td>
           </tr>
         ))}
       </tbody>

@@ -7,7 +7,7 @@ import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { Copyable, FileDrop } from '../parts/controls.tsx'
 import { Card, Row, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
+import { Confirm, Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
 import * as words from '../words.ts'
 import { CertificateList } from './certificate-facts.tsx'
 import { SubjectForm } from './subject-form.tsx'
@@ -93,7 +93,7 @@ function Generate({ api, done }: { api: Api; done: () => void }) {
       <p>{words.certificateGenerateText}</p>
       <Select label={words.type} bind={type} options={TYPES} />
       <Row>
-        <ConfirmTyped
+        <Confirm
           title={words.certificateGenerateAction}
           what={words.certificateGenerateText}
           typed={words.certificateTyped}

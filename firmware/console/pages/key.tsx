@@ -12,7 +12,7 @@ import { count, utf8Bytes } from '../format.ts'
 import { ID, LABEL_BYTES_MAX } from '../limits.ts'
 import { Copyable, FileDrop } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
+import { Confirm, Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
 import { go } from '../routes.ts'
 import { accounts, apiOf } from '../state.ts'
 import * as words from '../words.ts'
@@ -58,7 +58,14 @@ export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
     <>
       <Facts details={found.key.value} pem={found.pem} />
       {operator ? (
-        <UseKey api={apiOf(operator)} user={operator.user} id={id} details={found.key.value} pem={found.pem} />
+        <UseKey
+          api={apiOf(operator)}
+          user={operator.user}
+          id={id}
+          details={found.key.value}
+          pem={found.pem}
+          used={loaded.reload}
+        />
       ) : (
         <NeedsAccount need={{ roles: ['Operator'] }} />
       )}
@@ -137,13 +144,10 @@ function Certificate(props: { api: Api; admin: Api | undefined; id: string; load
       const bytes = new Uint8Array(await chosen.arrayBuffer())
       const isPem = new TextDecoder().decode(bytes.subarray(0, 2000)).includes('-----BEGIN')
       const type = isPem ? 'application/x-pem-file' : 'application/octet-stream'
+      if (certificatesOf(bytes).length === 0) throw new Error(words.keyNotCertificate)
       await admin.call('PUT', `${path}/cert`, { body: bytes, type })
     })
     if (isDone) reload()
-  }
-  const remove = async () => {
-    const etag = loaded.certificate?.etag ?? null
-    if (admin && (await run.start(words.keyStoring, () => admin.call('DELETE', `${path}/cert`, { etag })))) reload()
   }
   return (
     <Card title={words.keyCertificate}>
@@ -159,9 +163,13 @@ function Certificate(props: { api: Api; admin: Api | undefined; id: string; load
       )}
       {admin && loaded.certificate !== null && (
         <Row>
-          <Action kind="danger" busy={run.busy.value} onClick={remove}>
-            {words.keyRemoveCertificate}
-          </Action>
+          <Confirm
+            title={words.keyRemoveCertificate}
+            what={words.keyRemoveCertificateText}
+            saying={words.keyStoring}
+            work={() => admin.call('DELETE', `${path}/cert`, { etag: loaded.certificate?.etag ?? null })}
+            done={reload}
+          />
         </Row>
       )}
       <details>
@@ -237,7 +245,7 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
         />
       </Form>
       <Row>
-        <ConfirmTyped
+        <Confirm
           title={words.keyDelete}
           what={words.keyDeleteText}
           typed={id}

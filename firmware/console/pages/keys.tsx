@@ -1,7 +1,7 @@
 /** The keys of a namespace. All ids are fetched at once, 100,000 of them too; details only of the rows in sight. */
 
 import { useComputed, useSignal } from '@preact/signals'
-import { useCallback, useRef } from 'preact/hooks'
+import { useCallback, useMemo, useRef } from 'preact/hooks'
 import type * as T from '../../client/types.ts'
 import { Action, Field } from '../../web/controls.tsx'
 import type { Api } from '../api.ts'
@@ -18,7 +18,7 @@ const DETAILS_MAX = 200 // of one request: more than any screen has rows
 
 export function KeysPage({ account, api }: ViewProps) {
   const isOperator = account.role === 'Operator'
-  const prefix = useSignal(route.value.query.get('begins') ?? '')
+  const part = useSignal(route.value.query.get('contains') ?? '')
   const label = useSignal(route.value.query.get('label') ?? '')
   const labelDraft = useSignal(label.value)
   const mine = useSignal(isOperator)
@@ -35,9 +35,9 @@ export function KeysPage({ account, api }: ViewProps) {
   )
   const ids = useComputed(() => {
     const all = list.value.value ?? []
-    return prefix.value === '' ? all : all.filter((id) => id.startsWith(prefix.value))
+    return part.value === '' ? all : all.filter((id) => id.includes(part.value))
   })
-  const keep = () => keepQuery({ begins: prefix.value, label: label.value })
+  const keep = () => keepQuery({ contains: part.value, label: label.value })
   return (
     <>
       {!isOperator && (
@@ -63,7 +63,7 @@ export function KeysPage({ account, api }: ViewProps) {
         <div class="row end">
           <Field
             label={words.keysSearch}
-            bind={prefix}
+            bind={part}
             class="id"
             type="search"
             also={() => {
@@ -122,13 +122,13 @@ export function KeysPage({ account, api }: ViewProps) {
   )
 }
 
-/** `all` and `ids` are ascending and `ids` is one piece of `all`, since it is chosen by a prefix. */
+/** `all` and `ids` are ascending; `ids` are those of `all` that match. */
 function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly string[]; filter: string }) {
   const { api, ids, all, filter } = props
   const details = useSignal<ReadonlyMap<string, T.Key>>(new Map())
   const asking = useRef(false)
   const wanted = useRef<[from: number, to: number] | null>(null)
-  const offset = ids.length === 0 ? 0 : all.indexOf(ids[0]!)
+  const indexes = useMemo(() => new Map(all.map((id, index) => [id, index])), [all])
 
   /** One request at a time, and then for what is in sight by then. */
   const inSight = useCallback(
@@ -138,17 +138,18 @@ function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly strin
       asking.current = true
       try {
         while (wanted.current !== null) {
-          const [first, last] = wanted.current
-          wanted.current = null
+          const [first, last]: readonly [number, number] = wanted.current
           const missing = ids.slice(first, last).filter((id) => !details.value.has(id))
-          if (missing.length === 0) continue
-          const start = offset + ids.indexOf(missing[0]!, first)
+          if (missing.length === 0) break
+          const start = indexes.get(missing[0]!)!
+          const within = missing.filter((id) => indexes.get(id)! < start + DETAILS_MAX)
           const values = new URLSearchParams(filter)
           values.set('details', 'true')
-          values.set('limit', `${Math.min(DETAILS_MAX, offset + last - start)}`)
+          values.set('limit', `${indexes.get(within.at(-1)!)! + 1 - start}`)
           if (start > 0) values.set('after', all[start - 1]!)
           const { keys } = await api.get<T.KeyPage>(`/keys?${values}`)
           details.value = new Map([...details.value, ...keys.map((key) => [key.id, key] as const)])
+          if (!details.value.has(missing[0]!)) break // deleted meanwhile
         }
       } catch {
         // The ids are shown all the same; the next rows try again.
@@ -156,12 +157,11 @@ function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly strin
         asking.current = false
       }
     },
-    [api, ids, all, filter, offset, details],
+    [api, ids, all, filter, indexes, details],
   )
   return (
     <VirtualTable
       caption={words.keysCaption(ids.length)}
-      columns={4}
       length={ids.length}
       inSight={inSight}
       head={
@@ -172,6 +172,9 @@ function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly strin
           <th scope="col">{words.type}</th>
           <th scope="col" class="wide">
             {words.label}
+          </th>
+          <th scope="col" class="wide">
+            {words.tags}
           </th>
           <th scope="col" class="wide">
             {words.uses}
@@ -190,6 +193,7 @@ function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly strin
             </th>
             <td>{key ? shortType(key) : '…'}</td>
             <td class="wide">{key?.label ?? ''}</td>
+            <td class="wide">{key?.restrictions.tags?.join(', ') ?? ''}</td>
             <td class="wide">{key ? count(key.operations) : ''}</td>
           </>
         )

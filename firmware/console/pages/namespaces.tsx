@@ -7,7 +7,7 @@ import { Field } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { ID } from '../limits.ts'
 import { Card, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Form, useLoad, Waiting } from '../parts/loading.tsx'
+import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
 import * as words from '../words.ts'
 
 export function NamespacesPage({ api }: ViewProps) {
@@ -56,7 +56,7 @@ export function NamespacesPage({ api }: ViewProps) {
                     {id}
                   </th>
                   <td>
-                    <ConfirmTyped
+                    <Confirm
                       kind="small danger"
                       title={words.namespacesDelete}
                       label={words.namespacesDeleteTitle(id)}

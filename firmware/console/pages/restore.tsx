@@ -3,20 +3,46 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { ApiError } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { timestamp } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
-import type { ViewProps } from '../parts/frame.tsx'
-import { Problem, type Sending, SendOrStop } from '../parts/loading.tsx'
+import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
+import { Problem, type Sending, SendOrStop, useLoad } from '../parts/loading.tsx'
 import { anonymous, refreshState } from '../state.ts'
 import * as words from '../words.ts'
 
-export const RestorePage = ({ api }: ViewProps) => <RestoreForm api={api} what={words.restoreReplacesPart} />
+export function RestorePage({ api }: ViewProps) {
+  const report = useLoad(() => api.get<T.RestoreReport>('/system/restore-report'), [])
+  return (
+    <>
+      <RestoreForm api={api} what={words.restoreReplacesPart} done={report.reload} />
+      {report.value.value !== null && <Report {...report.value.value} />}
+    </>
+  )
+}
+
+function Report({ leftOut, more }: T.RestoreReport) {
+  if (leftOut.length === 0) return null
+  return (
+    <Card title={words.restoreLeftOut}>
+      <dl class="facts">
+        {leftOut.map(({ entry, part, reason }) => (
+          <Fact key={`${entry} ${part}`} name={entry}>
+            {part}: {reason}
+          </Fact>
+        ))}
+      </dl>
+      {more > 0 && <p>{words.restoreLeftOutMore(more)}</p>}
+    </Card>
+  )
+}
 
 /** Nobody is signed in to a new appliance. */
 export const RestoreNew = () => <RestoreForm api={anonymous} what={words.restoreReplacesFull} isNew />
 
-function RestoreForm({ api, what, isNew = false }: { api: Api; what: string; isNew?: boolean }) {
+function RestoreForm(props: { api: Api; what: string; isNew?: boolean; done?: () => void }) {
+  const { api, what, isNew = false, done } = props
   const isDone = useSignal(false)
   const passphrase = useRef<PassphraseHandle | null>(null)
   const prepare = (): Sending | null => {
@@ -45,9 +71,11 @@ function RestoreForm({ api, what, isNew = false }: { api: Api; what: string; isN
         action={words.restoreAction}
         checking={words.restoreChecking}
         prepare={prepare}
+        question={isNew ? undefined : { what, typed: words.restoreTyped }}
         done={() => {
           isDone.value = true
           passphrase.current?.clear()
+          done?.()
           return refreshState()
         }}
         problem={(error) => <Problem error={error} also={error instanceof ApiError && <p>{words.unchanged}</p>} />}

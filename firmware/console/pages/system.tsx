@@ -1,11 +1,9 @@
 /** The appliance itself: its versions, and its power. Contract section 3.5. */
 
 import type * as T from '../../client/types.ts'
-import { Action } from '../../web/controls.tsx'
-import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Problem, useLoad, Waiting } from '../parts/loading.tsx'
+import { Confirm, useLoad, Waiting } from '../parts/loading.tsx'
 import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
 
@@ -87,24 +85,19 @@ const engineText = (engine: unknown): string =>
 
 function Power(props: { api: Api; path: string; title: string; text: string; busy: string; typed?: string }) {
   const { api, path, title, text, busy, typed } = props
-  const run = useRun()
-  const work = () => api.call('POST', path)
-  const start = async () => {
-    await run.start(busy, work)
-    await refreshState()
-  }
   return (
     <Card title={title}>
       <p>{text}</p>
-      <Problem error={run.error.value} />
       <Row>
-        {typed ? (
-          <ConfirmTyped title={title} what={text} typed={typed} saying={busy} work={work} done={refreshState} />
-        ) : (
-          <Action busy={run.busy.value} onClick={start}>
-            {title}
-          </Action>
-        )}
+        <Confirm
+          kind={typed === undefined ? '' : 'danger'}
+          title={title}
+          what={text}
+          typed={typed}
+          saying={busy}
+          work={() => api.call('POST', path)}
+          done={refreshState}
+        />
       </Row>
     </Card>
   )

@@ -29,6 +29,8 @@ interface Use {
   id: string
   details: T.Key
   pem: string | null
+  /** A use was counted. */
+  used: () => void
 }
 
 export function UseKey(use: Use) {
@@ -50,7 +52,7 @@ interface Signed {
   name: string
 }
 
-function Sign({ api, user, id, details, pem, modes }: Use & { modes: readonly SignMode[] }) {
+function Sign({ api, user, id, details, pem, used, modes }: Use & { modes: readonly SignMode[] }) {
   const mode = useSignal(modes[0]!.mode)
   const kind = useSignal<'text' | 'file'>('text')
   const text = useSignal('')
@@ -84,6 +86,7 @@ function Sign({ api, user, id, details, pem, modes }: Use & { modes: readonly Si
         const { signature } = await api.json<{ signature: string }>('POST', `/keys/${segment(id)}/sign`, options)
         const verified = await verify(details, pem, chosen, message, fromBase64(signature))
         signed.value = { mode: chosen, signature, verified, name: file.value?.name ?? 'document' }
+        used()
       } finally {
         done.value = null
       }
@@ -197,7 +200,7 @@ async function verify(
   return crypto.subtle.verify('Ed25519', key, new Uint8Array(signature), new Uint8Array(message))
 }
 
-function Decrypt({ api, id, modes }: Use & { modes: readonly string[] }) {
+function Decrypt({ api, id, used, modes }: Use & { modes: readonly string[] }) {
   const mode = useSignal(modes[0]!)
   const encrypted = useSignal('')
   const iv = useSignal('')
@@ -214,6 +217,7 @@ function Decrypt({ api, id, modes }: Use & { modes: readonly string[] }) {
       const { decrypted } = await api.json<{ decrypted: string }>('POST', `/keys/${segment(id)}/decrypt`, { json })
       const bytes = fromBase64(decrypted)
       plain.value = mode.value === 'AES_CBC' ? unpadded(bytes) : bytes
+      used()
     })
   }
   return (

@@ -10,7 +10,7 @@ import type { Api, Tagged } from '../api.ts'
 import { USER_ID } from '../limits.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
-import { ConfirmTyped, Form, useLoad, Waiting } from '../parts/loading.tsx'
+import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
 import { VirtualTable } from '../parts/virtual-table.tsx'
 import { go, route, to } from '../routes.ts'
 import { ROLES, type Role } from '../state.ts'
@@ -20,7 +20,21 @@ import { TagEditor } from './key.tsx'
 export function UsersPage({ account, api }: ViewProps) {
   const filter = useSignal('')
   const list = useLoad((signal) => api.get<{ user: string }[]>('/users', signal), [])
+  const details = useSignal<ReadonlyMap<string, T.UserInfo>>(new Map())
+  const asking = useRef(new Set<string>())
   const shown = (list.value.value ?? []).filter(({ user }) => user.includes(filter.value))
+  const inSight = (from: number, to: number) => {
+    for (const { user } of shown.slice(from, to)) {
+      if (asking.current.has(user)) continue
+      asking.current.add(user)
+      api.get<T.UserInfo>(`/users/${segment(user)}`).then(
+        (info) => {
+          details.value = new Map(details.value).set(user, info)
+        },
+        () => asking.current.delete(user), // the name is shown all the same; the next rows try again
+      )
+    }
+  }
   return (
     <>
       <Card>
@@ -29,22 +43,31 @@ export function UsersPage({ account, api }: ViewProps) {
         {shown.length > 0 && (
           <VirtualTable
             caption={words.usersCaption(shown.length)}
-            columns={1}
+            inSight={inSight}
             length={shown.length}
             head={
               <tr>
                 <th scope="col">{words.user}</th>
+                <th scope="col">{words.usersRole}</th>
+                <th scope="col" class="wide">
+                  {words.usersRealName}
+                </th>
               </tr>
             }
             row={(index) => {
               const { user } = shown[index]!
+              const info = details.value.get(user)
               return (
-                <th scope="row">
-                  <a class="id" href={to('users', user)} title={user}>
-                    {user}
-                  </a>{' '}
-                  {user === account.user && <small>({words.usersYou})</small>}
-                </th>
+                <>
+                  <th scope="row">
+                    <a class="id" href={to('users', user)} title={user}>
+                      {user}
+                    </a>{' '}
+                    {user === account.user && <small>({words.usersYou})</small>}
+                  </th>
+                  <td>{info ? words.roles[info.role] : '…'}</td>
+                  <td class="wide">{info?.realName ?? ''}</td>
+                </>
               )
             }}
           />
@@ -197,7 +220,7 @@ function Delete({ api, id, user }: { api: Api; id: string; user: Tagged<T.UserIn
     <Card title={words.usersDelete}>
       <p>{words.usersDeleteText}</p>
       <Row>
-        <ConfirmTyped
+        <Confirm
           title={words.usersDelete}
           what={words.usersDeleteText}
           typed={id}

@@ -1,5 +1,6 @@
 /** The frame around all views: what stands on top, the list of views, and the place in the middle. */
 
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
@@ -67,8 +68,23 @@ export function Frame({ views, children }: { views: readonly ViewName[]; childre
 
 function Navigation({ views }: { views: readonly ViewName[] }) {
   const here = route.value.path[0] ?? 'overview'
+  const unfolded = useSignal(false)
+  useEffect(() => {
+    unfolded.value = false
+  }, [here, unfolded])
+  const shown = views.find((name) => name === here)
   return (
     <nav aria-label={words.navigation}>
+      <button
+        type="button"
+        class="fold"
+        aria-expanded={unfolded.value}
+        onClick={() => {
+          unfolded.value = !unfolded.value
+        }}
+      >
+        {shown === undefined ? words.navigation : words.navigationAt(words.views[shown])}
+      </button>
       <ul>
         {views.map((name) => (
           <li key={name}>

@@ -134,21 +134,32 @@ export function SendOrStop(props: {
   prepare: () => Sending | null
   done: () => unknown
   problem: (error: unknown) => ComponentChildren
+  /** Asked before it is sent. */
+  question?: { what: string; typed: string } | undefined
   /** More fields, and what became of it. */
   children?: ComponentChildren
 }) {
-  const { label, hint, action, checking, prepare, done, problem, children } = props
+  const { label, hint, action, checking, prepare, done, problem, question, children } = props
   const file = useSignal<File | null>(null)
   const missing = useSignal(false)
   const sent = useSignal<number | null>(null)
   const isWhole = useSignal(false)
   const stop = useRef<AbortController | null>(null)
+  const asked = useSignal<(() => unknown) | null>(null)
   const run = useRun()
-  const submit = async () => {
+  const submit = () => {
     const chosen = file.value
     missing.value = chosen === null
-    const send = prepare()
-    if (chosen === null || send === null) return
+    const sending = prepare()
+    if (chosen === null || sending === null) return
+    if (question === undefined) void start(chosen, sending)
+    else asked.value = () => start(chosen, sending)
+  }
+  const close = () => {
+    asked.value = null
+  }
+  const start = async (chosen: File, send: Sending) => {
+    close()
     const { size } = chosen
     const controller = new AbortController()
     stop.current = controller
@@ -193,15 +204,18 @@ export function SendOrStop(props: {
         {children}
         {sent.value !== null && file.value && <progress max={file.value.size} value={sent.value} aria-label={action} />}
       </Form>
+      {question !== undefined && asked.value !== null && (
+        <Question {...question} heading={action} title={action} run={run} submit={asked.value} close={close} />
+      )}
     </Card>
   )
 }
 
-/** A button that does what cannot be undone, and only once what it is for has been typed. */
-export function ConfirmTyped(props: {
+/** A button that asks before it acts; where the act cannot be undone, only once what it is for has been typed. */
+export function Confirm(props: {
   title: string
   what: ComponentChildren
-  typed: string
+  typed?: string | undefined
   saying: string
   work: () => Promise<unknown>
   done?: () => void
@@ -210,16 +224,12 @@ export function ConfirmTyped(props: {
 }) {
   const { title, what, typed, saying, work, done, kind = 'danger', label } = props
   const asking = useSignal(false)
-  const text = useSignal('')
-  const wrong = useSignal(false)
   const run = useRun()
   const close = () => {
     asking.value = false
-    text.value = ''
   }
   const submit = async () => {
-    wrong.value = text.value !== typed
-    if (wrong.value || !(await run.start(saying, work))) return
+    if (!(await run.start(saying, work))) return
     close()
     done?.()
   }
@@ -234,28 +244,48 @@ export function ConfirmTyped(props: {
       >
         {title}
       </Action>
-      {asking.value && (
-        <Dialog title={label ?? title} close={close}>
-          <p>{what}</p>
-          <Form
-            run={run}
-            submit={submit}
-            kind="danger"
-            action={title}
-            beside={<Action onClick={close}>{words.cancel}</Action>}
-          >
-            <Field
-              label={words.confirmLabel(typed)}
-              bind={text}
-              class="id"
-              error={wrong.value ? words.confirmWrong : undefined}
-              also={() => {
-                wrong.value = false
-              }}
-            />
-          </Form>
-        </Dialog>
-      )}
+      {asking.value && <Question {...{ title, what, typed, run, submit, close }} heading={label ?? title} />}
     </>
+  )
+}
+
+function Question(props: {
+  heading: string
+  title: string
+  what: ComponentChildren
+  typed?: string | undefined
+  run: Run
+  submit: () => unknown
+  close: () => void
+}) {
+  const { heading, title, what, typed, run, submit, close } = props
+  const text = useSignal('')
+  const wrong = useSignal(false)
+  return (
+    <Dialog title={heading} close={close}>
+      <p>{what}</p>
+      <Form
+        run={run}
+        submit={() => {
+          wrong.value = typed !== undefined && text.value !== typed
+          if (!wrong.value) submit()
+        }}
+        kind="danger"
+        action={title}
+        beside={<Action onClick={close}>{words.cancel}</Action>}
+      >
+        {typed !== undefined && (
+          <Field
+            label={words.confirmLabel(typed)}
+            bind={text}
+            class="id"
+            error={wrong.value ? words.confirmWrong : undefined}
+            also={() => {
+              wrong.value = false
+            }}
+          />
+        )}
+      </Form>
+    </Dialog>
   )
 }

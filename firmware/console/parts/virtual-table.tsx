@@ -13,12 +13,11 @@ const AHEAD = 12 // rows above and below, so that scrolling shows no gaps
 export function VirtualTable(props: {
   caption: string
   head: ComponentChildren
-  columns: number
   length: number
   row: (index: number) => ComponentChildren
   inSight?: (from: number, to: number) => void
 }) {
-  const { caption, head, columns, length, row, inSight } = props
+  const { caption, head, length, row, inSight } = props
   const box = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const top = useSignal(0)
@@ -58,24 +57,25 @@ export function VirtualTable(props: {
         <caption>{caption}</caption>
         <thead>{head}</thead>
         <tbody ref={body}>
-          {from > 0 && <Spacer columns={columns} px={from * rowPx.value} />}
+          {from > 0 && <Spacer px={from * rowPx.value} />}
           {indexes.map((index) => (
             <tr key={index} data-row={index} aria-rowindex={index + 2}>
               {row(index)}
             </tr>
           ))}
-          {to < length && <Spacer columns={columns} px={(length - to) * rowPx.value} />}
+          {to < length && <Spacer px={(length - to) * rowPx.value} />}
         </tbody>
       </table>
     </section>
   )
 }
 
-function Spacer({ columns, px }: { columns: number; px: number }) {
+/** One cell: more would be columns that a narrow window does not have. */
+function Spacer({ px }: { px: number }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
     <tr aria-hidden="true" style={{ height: `${px}px` }}>
-      <td class="spacer" colSpan={columns} />
+      <td class="spacer" />
     </tr>
   )
 }
