@@ -65,6 +65,8 @@ async function fillStore(rig: Rig, line: string): Promise<void> {
   if (line.endsWith('/cert') && !line.startsWith('PUT'))
     await make('PUT /keys/myKey1/cert', { headers, body: 'a certificate' })
   if (line.startsWith('DELETE') && line.endsWith('/tags/berlin')) await make(line.replace('DELETE', 'PUT'))
+  if (line.endsWith('/namespaces/backend/quota')) await rig.call('PUT', '/namespaces/backend', { as: 'admin' })
+  if (line === 'POST /users/backend~') await rig.call('DELETE', '/namespaces/backend', { as: 'admin' })
   if (line === 'PUT /users/operator') await make('DELETE /users/operator')
 }
 
