@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import type { ChatTarget, TargetPerson } from './chat-target.ts'
 import type { Outcome } from './target.ts'
 
-interface ChatAttack {
+export interface ChatAttack {
   name: string
   run(target: ChatTarget): Promise<Outcome>
 }

@@ -5,13 +5,18 @@ import { request } from 'node:https'
 import { createLog } from '../../firmware/base/log.ts'
 import { createChatAuditLog } from '../../firmware/chat/host/chat-audit-log.ts'
 import { type Chat, createChat } from '../../firmware/chat/process/chat.ts'
+import { sendMessage } from '../../firmware/chat/realm/messages/send.ts'
+import { ROLES } from '../../firmware/chat/realm/model/roles.ts'
 import { changeOperatorSettings } from '../../firmware/chat/realm/organization/operator/operator.ts'
+import { addUser } from '../../firmware/chat/realm/organization/users/change.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
 
 const CHEAP = { N: 2, r: 1, p: 1 } // what is attacked is not the derivation
+/** Small, so that an attack that fills it takes a second. */
+export const UPLOAD_QUOTA_MIB = 8
 const OWNER_PASSWORD = 'password of the owner'
 
 export interface TargetPerson {
@@ -22,6 +27,8 @@ export interface TargetPerson {
 
 interface ChatReply {
   status: number
+  /** Of the body. */
+  bytes: number
   // biome-ignore lint/suspicious/noExplicitAny: attacks look at members of any answer
   body: any
 }
@@ -32,6 +39,8 @@ interface ChatAsk {
   from?: number
   /** Values that are no text are sent as JSON. */
   values?: Readonly<Record<string, unknown>>
+  /** Sent as a multipart form, without values. */
+  file?: Uint8Array
 }
 
 export interface ChatTarget {
@@ -42,12 +51,16 @@ export interface ChatTarget {
   /** A new account. */
   person(name: string, role: number): Promise<TargetPerson>
   bot(owner: TargetPerson, name: string): Promise<TargetPerson>
+  /** Past the limits of rates: messages of one person to so many new ones, in one conversation. */
+  converse(from: TargetPerson, people: number, messages: number): void
+  /** Status of a signature by the appliance, whose disk is the same. */
+  sign(): Promise<number>
   /** How many lines of changes the appliance has kept. */
   auditLines(): number
   stop(): Promise<void>
 }
 
-export async function startChatTarget(directory: string): Promise<ChatTarget> {
+export async function startChatTarget(directory: string, sign: () => Promise<number>): Promise<ChatTarget> {
   mkdirSync(directory)
   let lines = 0
   const audit = {
@@ -73,7 +86,8 @@ export async function startChatTarget(directory: string): Promise<ChatTarget> {
     OWNER_PASSWORD,
   )
   const tokenKey = systemRandom(32)
-  changeOperatorSettings(chat.realm, { jwt: { algorithm: 'HS256', key: tokenKey.slice() } })
+  const jwt = { algorithm: 'HS256', key: tokenKey.slice() } as const
+  changeOperatorSettings(chat.realm, { uploadQuotaMib: UPLOAD_QUOTA_MIB, jwt })
   const signIn = async (username: string, password: string): Promise<string> =>
     (await call('POST', '/fetch_api_key', { from: 9, values: { username, password } })).body.api_key
   const owner = { id, email, password: OWNER_PASSWORD, key: await signIn(email, OWNER_PASSWORD) }
@@ -93,6 +107,19 @@ export async function startChatTarget(directory: string): Promise<ChatTarget> {
       const { user_id, api_key } = (await call('POST', '/bots', { as: owner, values })).body
       return { id: user_id, email: `${name}-bot@coffer.invalid`, key: api_key }
     },
+    converse({ id }, people, messages) {
+      const { realm } = chat
+      const userIds = realm.transaction((tx) =>
+        Array.from({ length: people }, (_, number) => {
+          const fullName = `Participant ${number} ${'x'.repeat(40)}`
+          return addUser(realm, tx, { email: `participant${number}@example.org`, fullName, role: ROLES.member }).id
+        }),
+      )
+      const none = { topic: undefined, readBySender: undefined, local: undefined }
+      const outgoing = { kind: 'direct', to: userIds, content: 'x', client: 'attack', ...none } as const
+      for (let count = 0; count < messages; count++) sendMessage(realm, realm.state.user.get(id)!, outgoing)
+    },
+    sign,
     auditLines: () => lines,
     async stop() {
       chat.close()
@@ -113,7 +140,7 @@ async function listen(chat: Chat): Promise<{ port: number; close(): Promise<void
   })
 }
 
-function callChat(port: number, method: string, path: string, { as, from = 1, values = {} }: ChatAsk) {
+function callChat(port: number, method: string, path: string, { as, from = 1, values = {}, file }: ChatAsk) {
   const encoded = new URLSearchParams(
     Object.entries(values).map(([name, value]): [string, string] => [
       name,
@@ -121,6 +148,7 @@ function callChat(port: number, method: string, path: string, { as, from = 1, va
     ]),
   ).toString()
   const query = method === 'GET' && encoded !== '' ? `?${encoded}` : ''
+  const form = file === undefined ? null : formOf(file)
   const authorization = as && `Basic ${Buffer.from(`${as.email}:${as.key}`).toString('base64')}`
   return new Promise<ChatReply>((resolve, reject) => {
     const sent = request(
@@ -134,15 +162,22 @@ function callChat(port: number, method: string, path: string, { as, from = 1, va
         rejectUnauthorized: false,
         headers: {
           ...(authorization && { authorization }),
-          ...(method !== 'GET' && { 'content-type': 'application/x-www-form-urlencoded' }),
+          ...(method !== 'GET' && { 'content-type': form?.type ?? 'application/x-www-form-urlencoded' }),
         },
       },
       async (answer) => {
         const text = Buffer.concat(await answer.toArray()).toString()
-        resolve({ status: answer.statusCode!, body: JSON.parse(text) })
+        resolve({ status: answer.statusCode!, bytes: Buffer.byteLength(text), body: JSON.parse(text) })
       },
     )
     sent.once('error', reject)
-    sent.end(method === 'GET' ? undefined : encoded)
+    sent.end(method === 'GET' ? undefined : (form?.body ?? encoded))
   })
+}
+
+function formOf(file: Uint8Array): { type: string; body: Buffer } {
+  const boundary = 'attack-boundary'
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\n\r\n`
+  const body = Buffer.concat([Buffer.from(head), file, Buffer.from(`\r\n--${boundary}--\r\n`)])
+  return { type: `multipart/form-data; boundary=${boundary}`, body }
 }

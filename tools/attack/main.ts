@@ -15,9 +15,21 @@ import { parseArgs } from 'node:util'
 import { bundle } from '../build.ts'
 import { ATTACKS, addUser, BACKUP, LATE, provision, takeover } from './attacks.ts'
 import { CHAT_ATTACKS } from './chat-attacks.ts'
+import { CHAT_SUM_ATTACKS } from './chat-sum-attacks.ts'
 import { startChatTarget } from './chat-target.ts'
 import { measureFlood } from './flood.ts'
-import { ADMIN, type Attack, OPERATOR, type Outcome, settled, startTarget, type Target, UNLOCK } from './target.ts'
+import {
+  ADMIN,
+  type Attack,
+  OPERATOR,
+  type Outcome,
+  OWNER,
+  SIGN,
+  settled,
+  startTarget,
+  type Target,
+  UNLOCK,
+} from './target.ts'
 
 const ATTACK_MS_MAX = 120_000 // on a busy computer; on its own each takes some seconds, and all of them a minute
 const BACKUP_PASSPHRASE = 'backup passphrase of the attacker'
@@ -39,10 +51,12 @@ try {
     await fillStore(target)
     const flood = { name: 'all of it at once, while 64 clients sign', run: flooding }
     for (const attack of [...ATTACKS, flood]) await attempt(target, attack)
+    const sign = async () =>
+      (await target.call('POST', '/keys/ed/sign', { as: OPERATOR, from: OWNER, json: SIGN })).status
+    const chat = await startChatTarget(join(directory, 'chat'), sign)
+    for (const { name, run } of [...CHAT_ATTACKS, ...CHAT_SUM_ATTACKS]) await judge(name, () => run(chat))
+    await chat.stop()
   })
-  const chat = await startChatTarget(join(directory, 'chat'))
-  for (const { name, run } of CHAT_ATTACKS) await judge(name, () => run(chat))
-  await chat.stop()
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
