@@ -50,6 +50,12 @@ export function unreadWithin(realm: Realm, user: User, recipients: Iterable<numb
   return [...newestUnread(realm, user, recipients).take(UNREAD_MAX)]
 }
 
+/** All that was sent to these recipients, newest first, and looked up as far as it is asked for. */
+export const newestSent = (realm: Realm, recipients: readonly number[]): Generator<PlacedRow> =>
+  newestFirst(
+    recipients.map((birth) => newestIn(realm, [{ birth, from: 1, to: realm.store.messages.maxOrdinal(birth) }])),
+  )
+
 function* newestFirst(sources: Iterable<Rows>): Generator<PlacedRow> {
   // By their newest messages, ascending: the next one is the last source's.
   const heads: { row: PlacedRow; source: Rows }[] = []

@@ -18,6 +18,7 @@ import { trackVisibility } from '../../objects/visibility-events.ts'
 import { apiAddress } from '../../permissions/user-addresses.ts'
 import { subscribe } from '../channels/subscribe.ts'
 import { expectAllowedAddress } from '../settings/domains.ts'
+import { giveHistory } from './history.ts'
 import { welcome } from './welcome.ts'
 
 /** Within a change: an account that everybody hears of. */
@@ -54,6 +55,7 @@ export function addPerson(
     tx,
     channels.map((channel) => ({ user, channel })),
   )
+  giveHistory(realm, tx, user, channels)
   welcome(realm, tx, user, welcomeText)
   return user
 }

@@ -1,0 +1,48 @@
+/** The feed of a new account: the recent messages of its channels, as if it had been there. Contract section 3.4, row E71. */
+
+import { newestSent } from '../../messages/unread.ts'
+import { nowOf, type Realm } from '../../model/realm.ts'
+import type { Channel, User } from '../../model/records.ts'
+import { difference, runsOf } from '../../model/runs.ts'
+import type { Transaction } from '../../model/transaction.ts'
+
+// As upstream: enough to look around in, little enough to be made within the change that makes the account.
+const HISTORY_S = 12 * 7 * 86_400
+const MESSAGES_MAX = 1000
+const UNREAD_MAX = 20
+/** Channels that are looked at, those with the newest messages first: each costs a page of rows. */
+const CHANNELS_MAX = 100
+
+/**
+ * Within the change that makes `user`, once it is subscribed to `channels`. A channel with protected history gives nothing, nor
+ * does a message that was moved out of its channel since: subscribers of where it lies now may be the only ones to read it.
+ */
+export function giveHistory(realm: Realm, tx: Transaction, user: User, channels: readonly Channel[]): void {
+  const { state, store } = realm
+  const shared = channels
+    .filter(({ isPrivate, historyPublicToSubscribers }) => !isPrivate || historyPublicToSubscribers)
+    .map((channel) => ({ channel, newest: store.messages.newestOf(channel.recipientId) ?? 0 }))
+    .sort((a, b) => b.newest - a.newest)
+    .slice(0, CHANNELS_MAX)
+    .map(({ channel }) => channel)
+  const newest = newestSent(
+    realm,
+    shared.map(({ recipientId }) => recipientId),
+  )
+  const rows = [...newest.take(MESSAGES_MAX)]
+  const ids = rows.map(({ id }) => id)
+  const { count } = store.messages.sentSince(ids, nowOf(realm) - HISTORY_S)
+  const recent = Map.groupBy(rows.slice(0, count), ({ birth }) => birth)
+  const unread = new Set(ids.slice(0, UNREAD_MAX))
+  for (const { id, recipientId } of shared) {
+    const sent = recent.get(recipientId)?.toReversed()
+    if (sent === undefined) continue
+    const last = store.messages.maxOrdinal(recipientId)
+    const moved = runsOf(sent.filter(({ recipient }) => recipient !== recipientId).map(({ ordinal }) => ordinal))
+    const given = difference([[sent[0]!.ordinal, last]], moved)
+    const left = runsOf(sent.filter((row) => unread.has(row.id)).map(({ ordinal }) => ordinal))
+    const subscription = state.subscriptionsOf.get(user.id).get(id)!
+    tx.put('subscription', { ...subscription, intervals: [...given, ...subscription.intervals] })
+    store.flags.setRuns(user.id, recipientId, 'read', difference(given, left))
+  }
+}
