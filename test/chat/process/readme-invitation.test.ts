@@ -15,7 +15,8 @@ await fileNeeds('curl', 'openssl')
 const README = readFileSync(join(import.meta.dirname, '../../../firmware/chat/README.md'), 'utf8')
 const TIME_MS_MAX = 180_000
 
-const block = (language: string): string => new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(README)![1]!
+const block = (language: string): string =>
+  new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(README)![1]!
 
 test('an invitation, from the link to the first message of the new member, as the page has it', async (t) => {
   const program = await buildForTests()
@@ -32,7 +33,9 @@ test('an invitation, from the link to the first message of the new member, as th
     return stdout
   }
   // The system chooses the chat's port when the organization is made.
-  const [making, using] = block('sh').replaceAll('127.0.0.1:8443', `127.0.0.1:${port}`).split(/^chat=.*\n/m)
+  const [making, using] = block('sh')
+    .replaceAll('127.0.0.1:8443', `127.0.0.1:${port}`)
+    .split(/^chat=.*\n/m)
   run(making!)
   const { port: chatPort } = await statusOf(coffer, 'admin:staple of an administrator')
   const tools = making!.slice(making!.indexOf('call() {'), making!.indexOf('\n\n'))
