@@ -11,6 +11,7 @@ import { draftDeclarations } from './drafts.ts'
 import { emojiDeclarations, emojiFileDeclarations } from './emoji.ts'
 import { eventDeclarations } from './events.ts'
 import { exportDeclarations } from './exports.ts'
+import { externalDeclarations } from './external.ts'
 import { flagDeclarations } from './flags.ts'
 import { groupDeclarations } from './groups.ts'
 import { invitationDeclarations } from './invitations.ts'
@@ -54,6 +55,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...emojiDeclarations,
   ...eventDeclarations,
   ...exportDeclarations,
+  ...externalDeclarations,
   ...flagDeclarations,
   ...groupDeclarations,
   ...invitationDeclarations,

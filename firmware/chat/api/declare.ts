@@ -3,6 +3,7 @@
 import type { Log } from '../../base/log.ts'
 import type { Declaration } from '../pipeline/declaration.ts'
 import type { Parameters } from '../pipeline/parameters.ts'
+import type { OwnerNotices } from '../realm/bots/owner-notices.ts'
 import type { Exports } from '../realm/export/exports.ts'
 import type { UrlSigner } from '../realm/messages/signed-url.ts'
 import type { Realm } from '../realm/model/realm.ts'
@@ -18,6 +19,8 @@ export interface Services {
   readonly exports: Exports
   /** Throws `RATE_LIMIT_HIT`: for keys that are given to whoever has signed in, which nobody else asks it for. */
   readonly expectBudget: (account: number) => void
+  /** In a direct message, at most once an hour for each bot and kind of problem. */
+  readonly tellBotOwner: OwnerNotices
   /** When this start was: `server_generation`. Seconds. */
   readonly generation: number
 }
@@ -31,7 +34,7 @@ export type AnyDeclaration = Declaration<Services, any, any, any>
 /** An endpoint for whoever has an account: `me` is he. */
 export const declare = <P extends Parameters = NoParameters, Q extends Parameters = NoParameters>(
   declaration: Declaration<Services, User, P, Q> & {
-    who: 'sender' | 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
+    who: 'sender' | 'webhook' | 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
   },
 ): AnyDeclaration => declaration
 

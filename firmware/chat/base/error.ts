@@ -6,6 +6,9 @@ const STATUS = {
   REQUEST_VARIABLE_INVALID: 400,
   REQUEST_CONFUSING_VAR: 400,
   INVALID_JSON: 400,
+  MISSING_HTTP_EVENT_HEADER: 400,
+  ANOMALOUS_WEBHOOK_PAYLOAD: 400,
+  UNSUPPORTED_WEBHOOK_EVENT_TYPE: 200,
   BAD_NARROW: 400,
   BAD_EVENT_QUEUE_ID: 400,
   BAD_IMAGE: 400,
@@ -44,7 +47,7 @@ const STATUS = {
 export type ChatErrorCode = keyof typeof STATUS
 
 /** Members that the answer has beside `result`, `msg` and `code`: names of the contract. */
-type ErrorFields = Readonly<Record<string, unknown>>
+export type ErrorFields = Readonly<Record<string, unknown>>
 
 /** Its message may be shown to the client: it never holds a secret or a path of this machine. */
 export class ChatError extends Error {

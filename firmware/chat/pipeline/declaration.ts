@@ -1,18 +1,20 @@
 /** An endpoint as data: what it takes, who may call it, and a short handler. */
 
 import type { Exchange } from '../../http/server/exchange.ts'
+import type { ErrorFields } from '../base/error.ts'
 import type { Answer } from './envelope.ts'
 import type { Parameters, ParameterValues } from './parameters.ts'
 import type { SentFile } from './sent.ts'
 
 /**
  * `nobody`: credentials mean nothing. `anyone`: they are looked at where they are sent. `sender`: an account, those included
- * that can do nothing but send. Contract section 0, Who.
+ * that can do nothing but send. `webhook`: a bot that shows its key in the query, since services set no header. Contract section 0, Who.
  */
 export type Who =
   | 'nobody'
   | 'anyone'
   | 'sender'
+  | 'webhook'
   | 'account'
   | 'human'
   | 'member'
@@ -54,6 +56,10 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
   readonly isMedia?: boolean
   /** The first part of a multipart body that is a file comes to the handler, of at most so many bytes. */
   readonly fileBytesMax?: number
+  /** The body has no parameters: it comes to the handler as it is. */
+  readonly takesBody?: boolean
+  /** Members that error answers have besides, by the parts of the path as they were sent. */
+  readonly errorFields?: (path: Readonly<Record<string, string>>, message: string) => ErrorFields
   /**
    * It deletes, settles something or signs in: it may use the reserve of the disk, as every GET and DELETE may. Others are refused
    * while there is no room.
@@ -77,6 +83,8 @@ export type Request<S, Me, P extends Parameters = Parameters, Q extends Paramete
   readonly sent: ReadonlySet<string>
   /** Undefined when none was sent. To be read before the handler ends. */
   readonly file: SentFile | undefined
+  /** Empty but for `takesBody`. */
+  readonly body: Uint8Array
   /** Of the program that calls: `User-Agent` up to `/`, at most 30 characters. */
   readonly client: string
   /** The older level that the client was written for; null: the one of now. Contract section 8. */

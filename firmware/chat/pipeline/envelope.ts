@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.ts'
 import { errorReply, RequestError } from '../../http/errors.ts'
 import { bodyReply, type Reply, type StreamedReply } from '../../http/reply.ts'
 import { storageFailure } from '../../store/failure.ts'
-import { ChatError, type ChatErrorCode } from '../base/error.ts'
+import { ChatError, type ChatErrorCode, type ErrorFields } from '../base/error.ts'
 import { answerJson } from './answer-json.ts'
 import { RateLimitHit } from './rate-limit.ts'
 
@@ -86,24 +86,26 @@ const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> =
   unavailable: [500, 'SERVER_NOT_READY'],
 }
 
-/** What nobody foresaw is logged, and the client learns nothing of it. */
-export function failureReply(thrown: unknown, log: Log): Reply {
+/** What nobody foresaw is logged, and the client learns nothing of it. `more`: members besides. */
+export function failureReply(thrown: unknown, log: Log, more: (message: string) => ErrorFields = () => ({})): Reply {
   const error = storageFailure(thrown)
   if (error instanceof ChatError) {
     const { code, status, message, fields } = error
-    return reply(status, { result: 'error', msg: message, code, ...fields }, headersOf(error))
+    return reply(status, { result: 'error', msg: message, code, ...fields, ...more(message) }, headersOf(error))
   }
   if (error instanceof RequestError)
-    return reply(error.status, { result: 'error', msg: error.message, code: 'BAD_REQUEST' })
+    return reply(error.status, { result: 'error', msg: error.message, code: 'BAD_REQUEST', ...more(error.message) })
   const known = error instanceof CofferError ? CODES[error.code] : undefined
   if (known !== undefined) {
     const [status, code] = known
     const retry = code === 'RATE_LIMIT_HIT' ? { 'retry-after': 1 } : {}
     const headers = code === 'RATE_LIMIT_HIT' ? { 'retry-after': '1' } : {}
-    return reply(status, { result: 'error', msg: (error as CofferError).message, code, ...retry }, headers)
+    const { message } = error as CofferError
+    return reply(status, { result: 'error', msg: message, code, ...retry, ...more(message) }, headers)
   }
   const { status } = errorReply(error, log) // logs it
-  return reply(status === 503 ? 500 : status, { result: 'error', msg: 'Internal server error', code: 'BAD_REQUEST' })
+  const msg = 'Internal server error'
+  return reply(status === 503 ? 500 : status, { result: 'error', msg, code: 'BAD_REQUEST', ...more(msg) })
 }
 
 /** Of the answer that this becomes. */

@@ -14,15 +14,15 @@ import { BODY_LIMITS, type BodyLimits } from '../../http/request/body-rate.ts'
 import { refuseForeignPage } from '../../http/request/origin.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
-import { ChatError } from '../base/error.ts'
+import { ChatError, type ErrorFields } from '../base/error.ts'
 import { type Attempt, type Auditor, createAttempt } from './auditor.ts'
 import { compress } from './compression.ts'
-import { type ChatCredentials, readBasic } from './credentials.ts'
+import { type ChatCredentials, readBasic, readQueryKey } from './credentials.ts'
 import type { Credential, Declaration, Request, Who } from './declaration.ts'
 import { failureReply, successReply } from './envelope.ts'
 import { createExpensiveCalls } from './expensive-calls.ts'
 import { type Parameters, readParameters } from './parameters.ts'
-import { createRateLimiter, type Rate } from './rate-limit.ts'
+import { createRateLimiter, type Rate, RateLimitHit } from './rate-limit.ts'
 import { withSent } from './sent.ts'
 import { EXPIRY_HEADERS, readSessionCookie } from './session-cookie.ts'
 
@@ -81,6 +81,8 @@ export interface ApiOptions<S, Me> {
     secret: string,
     host: string | undefined,
   ) => { session: AuthenticatedCaller<Me>; cookie: string | null }
+  /** Of a bot, by its key alone. Throws as `authenticate`. */
+  authenticateWebhook: (key: string, host: string | undefined) => AuthenticatedCaller<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
@@ -126,7 +128,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     const headers: Record<string, string> = {}
     const caller: Caller = { headers, isSession: false }
     if (FORKING_CLIENTS.has(clientName(exchange.header('user-agent')))) headers.connection = 'close'
-    const reply = await respond(exchange, caller).catch((error) => failureReply(error, log))
+    const reply = await respond(exchange, caller).catch((error) => failureReply(error, log, caller.errorFields))
     Object.assign(reply.headers, { ...headers, ...reply.headers }) // a limit that was hit tells of itself
     if (reply.status === 401) Object.assign(reply.headers, headersOfRefusal(exchange, caller))
     return toResponse(await compress(reply, exchange.header('accept-encoding')))
@@ -151,13 +153,16 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     if (match === undefined) return wrongMethod(matches)
     if (!options.isReady()) throw new ChatError('SERVER_NOT_READY', 'The server is not ready, try again')
     const declaration = match.value.get(method)!
+    const { errorFields } = declaration
+    if (errorFields !== undefined) caller.errorFields = (message) => errorFields(match.params, message)
     const form = options.formOf?.(exchange.header('x-service-feature-level')) ?? null
     if (form?.has(declaration) === false) throw noSuchPath()
     refuseForeignPage(exchange.method, exchange.header)
 
     const userAgent = clientName(exchange.header('user-agent'))
     const attempt = createAttempt(auditor, declaration, exchange)
-    const session = admit(declaration, attempt, exchange, userAgent, caller)
+    const query = at === -1 ? '' : target.slice(at + 1)
+    const session = admit(declaration, attempt, exchange, query, userAgent, caller)
     const client = caller.isSession ? CLIENT_OF_SESSIONS : userAgent
     const check = () => {
       if (!options.isReady()) throw new ChatError('SERVER_NOT_READY', 'The server is not ready, try again')
@@ -172,8 +177,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     if (addsContent(declaration)) options.expectRoom?.(declaration.fileBytesMax === undefined ? 'messages' : 'files')
     const path = readSegments(declaration.segments ?? {}, match.params)
     const terms = { check, withinMs: session === null ? BODY_LIMITS.anonymousMs : Number.POSITIVE_INFINITY }
-    const query = at === -1 ? '' : target.slice(at + 1)
-    return withSent(reader, exchange, query, declaration.fileBytesMax ?? 0, terms, async ({ values, file }) => {
+    const bodyForm = { fileBytesMax: declaration.fileBytesMax ?? 0, isOpaque: declaration.takesBody === true }
+    return withSent(reader, exchange, query, bodyForm, terms, async ({ values, file, body }) => {
       check()
       const sent: Asked<S, Me> = { declaration, path, values, unknown: [] }
       const asked = form === null ? sent : form.readRequest(sent)
@@ -190,6 +195,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         path: asked.path,
         sent: new Set(values.keys()),
         file,
+        body,
         client,
         level: form?.level ?? null,
         exchange,
@@ -226,11 +232,13 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     { who, isMedia }: Declaration<S, Me>,
     attempt: Attempt,
     exchange: Exchange,
+    query: string,
     client: string,
     caller: Caller,
   ): AuthenticatedCaller<Me> | null {
     const header = exchange.header('authorization')
-    const secret = header === undefined ? readSessionCookie(exchange.header, isMedia === true) : null
+    const isWebhook = who === 'webhook'
+    const secret = header === undefined && !isWebhook ? readSessionCookie(exchange.header, isMedia === true) : null
     let credentials: ChatCredentials | null = null
     const isAsked = who !== 'nobody' && (who !== 'anyone' || header !== undefined || secret !== null)
     try {
@@ -244,17 +252,20 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         exchange.markAuthenticated()
         return session
       }
-      credentials = readBasic(header)
+      credentials = isWebhook ? readQueryKey(query) : readBasic(header)
       if (credentials === null)
         throw new ChatError('UNAUTHORIZED', 'Not logged in: API authentication or user session required')
-      const session = options.authenticate(credentials, client, exchange.header('host'))
+      const host = exchange.header('host')
+      const session = isWebhook
+        ? options.authenticateWebhook(credentials.key, host)
+        : options.authenticate(credentials, client, host)
       Object.assign(caller.headers, ofAccounts.take(session.name))
       exchange.markAuthenticated()
       return session
     } catch (error) {
       // Whoever has no account's share has one with all others of his address, wrong guesses included.
       const ofCaller = isMedia && error instanceof NoCredentials ? ofMedia : ofAddresses
-      if (!(error instanceof ChatError) || error.status === 401) ofCaller.take(prefixOf(exchange.address))
+      if (!(error instanceof RateLimitHit)) ofCaller.take(prefixOf(exchange.address))
       if (error instanceof NoCredentials) return null
       attempt.refused(error, credentials)
       throw error
@@ -276,6 +287,8 @@ interface Caller {
   readonly headers: Record<string, string>
   /** By the cookie of the page. */
   isSession: boolean
+  /** Members of error answers, besides. */
+  errorFields?: (message: string) => ErrorFields
 }
 
 /** Contract section 1.2.1. */

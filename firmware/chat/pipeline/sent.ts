@@ -15,6 +15,15 @@ export interface Sent {
   /** The body's win over the query's; of one name sent twice the last counts. */
   values: Map<string, string>
   file: SentFile | undefined
+  /** Of which no parameters were read. */
+  body: Uint8Array
+}
+
+/** What a body may be besides parameters. */
+interface BodyForm {
+  /** Zero: no file. */
+  readonly fileBytesMax: number
+  readonly isOpaque: boolean
 }
 
 /** To be taken in once, in one of two ways. */
@@ -23,6 +32,8 @@ export interface SentFile extends Pick<ArrivingPart, 'fileName' | 'content'> {
   whole(): Promise<Uint8Array>
 }
 
+const NOTHING = new Uint8Array()
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Throws `invalid`, and what the reader throws. Once `use` returns, nothing of the body is read any more. */
@@ -30,19 +41,21 @@ export async function withSent<T>(
   reader: BodyReader,
   exchange: Exchange,
   query: string,
-  fileBytesMax: number,
+  { fileBytesMax, isOpaque }: BodyForm,
   terms: Terms,
   use: (sent: Sent) => Promise<T> | T,
 ): Promise<T> {
   const values = new Map<string, string>()
   take(values, query)
-  if (exchange.method === 'GET' || exchange.method === 'HEAD') return use({ values, file: undefined })
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return use({ values, file: undefined, body: NOTHING })
   const contentType = exchange.header('content-type') ?? ''
+  if (isOpaque)
+    return use({ values, file: undefined, body: await reader.read(exchange.openBody(), BODY_BYTES_MAX, terms) })
   const type = mediaType(contentType)
   if (type === 'multipart/form-data') return withParts(reader, exchange, contentType, values, fileBytesMax, terms, use)
   const bytes = await reader.read(exchange.openBody(), BODY_BYTES_MAX, terms)
   if (type === 'application/x-www-form-urlencoded') take(values, decode(bytes))
-  return use({ values, file: undefined })
+  return use({ values, file: undefined, body: NOTHING })
 }
 
 async function withParts<T>(
@@ -64,12 +77,12 @@ async function withParts<T>(
     for await (const { name, fileName, content } of parts) {
       if (fileName !== null && fileBytesMax > 0) {
         const file = onlyFile(bounded(content, fileBytesMax), parts)
-        return await use({ values, file: { fileName, content: file, whole: () => whole(file, held) } })
+        return await use({ values, file: { fileName, content: file, whole: () => whole(file, held) }, body: NOTHING })
       }
       const bytes = await whole(bounded(content, BODY_BYTES_MAX), held)
       if (fileName === null) set(values, name, decode(bytes))
     }
-    return await use({ values, file: undefined })
+    return await use({ values, file: undefined, body: NOTHING })
   } finally {
     held.release()
   }

@@ -23,6 +23,7 @@ import type { ChatCredentials } from '../pipeline/credentials.ts'
 import type { Who } from '../pipeline/declaration.ts'
 import { type Api, type AuthenticatedCaller, createApi, type RateLimits } from '../pipeline/pipeline.ts'
 import { sessionCookie } from '../pipeline/session-cookie.ts'
+import { createOwnerNotices } from '../realm/bots/owner-notices.ts'
 import { limitBotsToOwners } from '../realm/bots/owners.ts'
 import { createExportKey } from '../realm/export/archive.ts'
 import { createExports } from '../realm/export/exports.ts'
@@ -40,6 +41,7 @@ import { findByKey, isOver, noteUse, SESSION_DAYS } from '../realm/objects/keys.
 import { createOrganization, type OrganizationDraft } from '../realm/objects/organization.ts'
 import { findBySession } from '../realm/objects/sessions.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
+import { findWebhookByKey, isWebhookBot } from '../realm/objects/webhook-keys.ts'
 import { recoverOwner } from '../realm/organization/operator/operator.ts'
 import { erase } from '../realm/organization/users/erasing.ts'
 import { createPasswords, type Derive } from '../realm/organization/users/passwords.ts'
@@ -155,6 +157,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     exports,
     generation,
     expectBudget: auditor.expectBudget,
+    tellBotOwner: createOwnerNotices(realm),
   }
   const api = createApi<Services, User>({
     declarations: DECLARATIONS,
@@ -163,6 +166,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     isReady: () => isOpen && realm.state.organization.size > 0,
     authenticate: (credentials, _client, host) => authenticate(realm, credentials, host),
     authenticateSession: (secret, host) => authenticateSession(realm, secret, host),
+    authenticateWebhook: (key, host) => authenticateWebhook(realm, key, host),
     authorize,
     auditor,
     formOf: levels.formOf,
@@ -247,7 +251,7 @@ function authenticate(
   host: string | undefined,
 ): AuthenticatedCaller<User> {
   const { user, apiKey } = findByKey(realm, email, key, host)
-  const session = sessionOf(realm, user, apiKey)
+  const session = sessionOf(realm, user, apiKey, `user ${payerOf(user)}`)
   noteUse(realm, apiKey)
   noteHost(realm, user, host)
   return session
@@ -259,14 +263,26 @@ function authenticateSession(
   host: string | undefined,
 ): { session: AuthenticatedCaller<User>; cookie: string | null } {
   const { user, apiKey, session } = findBySession(realm, secret)
-  const caller = sessionOf(realm, user, apiKey)
+  const caller = sessionOf(realm, user, apiKey, `user ${payerOf(user)}`)
   const isFirstOfDay = noteUse(realm, apiKey)
   noteHost(realm, user, host)
   return { session: caller, cookie: isFirstOfDay && session.remember ? sessionCookie(secret, SESSION_DAYS) : null }
 }
 
-/** Throws if the account or the organization is deactivated. */
-function sessionOf(realm: Realm, user: User, apiKey: ApiKey): AuthenticatedCaller<User> {
+/** A flood of alerts takes nothing from the calls of the bot's owner. */
+function authenticateWebhook(realm: Realm, key: string, host: string | undefined): AuthenticatedCaller<User> {
+  const { user, apiKey } = findWebhookByKey(realm, key)
+  const session = sessionOf(realm, user, apiKey, `webhooks of ${payerOf(user)}`)
+  noteUse(realm, apiKey)
+  noteHost(realm, user, host)
+  return session
+}
+
+/** Bots spend the calls of their owner, who may make hundreds of them. */
+const payerOf = ({ id, bot }: User): number => bot?.ownerId ?? id
+
+/** `name`: of the share of calls. Throws if the account or the organization is deactivated. */
+function sessionOf(realm: Realm, user: User, apiKey: ApiKey, name: string): AuthenticatedCaller<User> {
   const current = (): User => {
     const now = realm.state.user.get(user.id)
     const stored = realm.state.apiKey.get(apiKey.hash)
@@ -278,14 +294,14 @@ function sessionOf(realm: Realm, user: User, apiKey: ApiKey): AuthenticatedCalle
   }
   current()
   const credential = { id: apiKey.id, isSession: apiKey.session !== undefined }
-  // Bots spend the calls of their owner, who may make hundreds of them.
-  return { name: `user ${user.bot?.ownerId ?? user.id}`, account: user.id, credential, current }
+  return { name, account: user.id, credential, current }
 }
 
 const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
   nobody: () => true,
   anyone: () => true,
   sender: () => true,
+  webhook: (me) => isWebhookBot(me),
   account: () => true,
   human: (me) => me.bot === null,
   member: (me) => atLeast(me.role, ROLES.member),
@@ -295,6 +311,7 @@ const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
 }
 
 const MEANT: Partial<Record<Who, string>> = {
+  webhook: 'This endpoint accepts incoming webhook bots only',
   human: 'This endpoint does not accept bot requests',
   member: 'Not allowed for guest users',
   moderator: 'Must be an organization moderator',
@@ -308,7 +325,7 @@ function authorize(who: Who, me: User | null): void {
       throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
     return
   }
-  if (me.bot?.type === BOT_TYPES.incomingWebhook && who !== 'nobody' && who !== 'sender')
+  if (me.bot?.type === BOT_TYPES.incomingWebhook && !['nobody', 'sender', 'webhook'].includes(who))
     throw new ChatError('UNAUTHORIZED', 'This API is not available to incoming webhook bots.')
   if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', MEANT[who]!)
 }

@@ -1,5 +1,6 @@
 /** Blocks of bots: those that the caller may manage, and kinds of bots that others have. Contract section 4.2. */
 
+import { INTEGRATIONS } from '../external/integrations.ts'
 import { botObject, managedBots } from '../realm/objects/bot-view.ts'
 import { EMBEDDED_BOTS } from '../realm/objects/embedded-bots.ts'
 import type { RegisterSection } from './section.ts'
@@ -12,4 +13,11 @@ export const realmEmbeddedBots: RegisterSection = () => ({
   realm_embedded_bots: EMBEDDED_BOTS.map(({ name, config }) => ({ name, config })),
 })
 
-export const realmIncomingWebhookBots: RegisterSection = () => ({ realm_incoming_webhook_bots: [] })
+export const realmIncomingWebhookBots: RegisterSection = () => ({
+  realm_incoming_webhook_bots: INTEGRATIONS.map(({ name, displayName, events, urlOptions }) => ({
+    name,
+    display_name: displayName,
+    all_event_types: events,
+    ...(urlOptions !== undefined && { url_options: urlOptions }),
+  })),
+})

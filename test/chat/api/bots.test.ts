@@ -100,7 +100,7 @@ describe('E90: making a bot', () => {
     const headers = { authorization: `Basic ${Buffer.from(`${bot.user.email}:${bot.key}`).toString('base64')}` }
     const all = [...DECLARATIONS.map((one) => ({ ...one, path: `/api/v1${one.path}` })), ...OTHER_DECLARATIONS]
     for (const { row, method, path, who } of all) {
-      if (who === 'nobody' || row === 'E10') continue
+      if (who === 'nobody' || who === 'webhook' || row === 'E10') continue
       const url = `http://chat.example${path.replaceAll(/:\w+/g, '1')}`
       const answer = await rig.chat.api.request(url, { method, headers })
       const { code } = (await answer.json()) as { code: string }

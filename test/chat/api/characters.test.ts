@@ -81,6 +81,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   onboarding_step: 'one of those there are',
   fragment: 'looked up, where it is a part of the path',
   key: 'looked up',
+  api_key: 'looked up',
   anchor: 'read as a number or one of two words',
   anchor_date: 'read as a time',
   narrow: 'asked, and kept of a queue alone',

@@ -23,6 +23,7 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/^POST \/register\.channel_folders: not described$/, '389'],
   [/^GET \/events\.events\[\]<channel_folder\/(?:add|update|reorder)>\./, '389, 418'],
   [/^POST \/register\.navigation_views: not described$/, '390'],
+  [/^POST \/register\.realm_incoming_webhook_bots\[\]\.url_options: not described$/, '403'],
   [/^GET \/events\.events\[\]<navigation_view\/(?:add|update|remove)>\./, '390'],
   [/^POST \/register\.realm_(?:topics_policy|can_set_topics_policy_group): not described$/, '392'],
   [/^POST \/register\.max_bulk_new_subscription_messages: not described$/, '397'],
