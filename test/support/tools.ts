@@ -38,6 +38,7 @@ const PACKAGES = {
   openssl: 'openssl',
   ngircd: 'ngircd',
   'pkcs11-tool': 'opensc',
+  'prometheus-alertmanager': 'prometheus-alertmanager',
   promtool: 'prometheus',
   'qemu-io': 'qemu-utils',
   rsyslogd: 'rsyslog',

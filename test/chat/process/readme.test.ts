@@ -20,8 +20,11 @@ before(async () => {
   program = await buildForTests()
 })
 
-test('from the start to the first message, as the README has it; a second account reads it among its events', async (t) => {
-  const script = /^```sh\n([\s\S]*?)^```$/m.exec(README)![1]!
+test('from the start to the first message and an alert, as the README has it; a second account reads them among its events', async (t) => {
+  const [script, alerting] = [...README.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!) as [
+    string,
+    string,
+  ]
   const expected = [...script.matchAll(/# → (.*)$/gm)].map(([, text]) => text!)
   assert.equal(expected.length, 2)
   const coffer = startCoffer(t, { program, data: makeDataDirectory(t), settings: { COFFER_CHAT_PORT: '0' } })
@@ -73,9 +76,21 @@ test('from the start to the first message, as the README has it; a second accoun
     as: hamlet,
     form: { queue_id: queue.queue_id, last_event_id: String(queue.last_event_id) },
   })
-  const { message } = body.events.find(({ type }: { type: string }) => type === 'message')
+  const { message, id } = body.events.find(({ type }: { type: string }) => type === 'message')
   assert.deepEqual(
     [message.sender_full_name, message.display_recipient, message.subject, message.content],
     ['Olivia Owner', 'general', 'greetings', 'Hello'],
+  )
+
+  const alerted = run(tools, chat, `key=${key}`, alerting)
+  assert.ok(alerted.includes(/# → (.*)$/m.exec(alerting)![1]!), alerted)
+  const { body: later } = await ask(chatPort!, 'GET', '/events', {
+    as: hamlet,
+    form: { queue_id: queue.queue_id, last_event_id: String(id) },
+  })
+  const { message: alert } = later.events.find(({ type }: { type: string }) => type === 'message')
+  assert.deepEqual(
+    [alert.sender_full_name, alert.display_recipient, alert.subject, alert.content],
+    ['Alerts', 'general', 'db-1', ':alert: **Firing**: InstanceDown'],
   )
 })
