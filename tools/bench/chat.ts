@@ -1,5 +1,5 @@
 /**
- * The chat over TLS: opening, reading, registering, sending, waiting for events. Rates take turns with the bare server
+ * The chat over TLS: opening, reading, registering, sending, all clients at once, waiting for events. Rates take turns with the bare server
  * (bare.ts) and are printed beside it; a send is printed beside one synced write, which sets its pace. Searches are measured
  * without TLS, by the processor time of each.
  *
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { measureStorm } from './chat-storm.ts'
 import {
   cpuUs,
   createClient,
@@ -98,10 +99,12 @@ async function measure(chat: Server, bare: Server) {
     ),
   }
   console.log('(beside a send stands one write that is synced to the disk)')
+  const message = { type: 'channel', to: '"channel 9"', topic: 'a topic', content: 'sent during a storm' }
+  const storm = await measureStorm(chat, keys.slice(1), () => asked('POST', '/messages', me, message))
   const fanOut = await measureFanOut(chat, bare, keys)
   const idle = await measureIdle(chat, bare, keys)
   toBare.close()
-  return { ...rows, fanOut, idle }
+  return { ...rows, storm, fanOut, idle }
 }
 
 /** One after another, in rounds that take turns. */
