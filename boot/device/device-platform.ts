@@ -153,6 +153,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       if (action === 'factoryReset') {
         say('Factory reset: everything on the data partition is being erased.')
         await partition.erase()
+        slots.dataErased()
         say('Factory reset: done.')
       }
       say('The machine is restarting.')

@@ -37,7 +37,12 @@ interface CountedBoot {
   incoming: Incoming
 }
 
-export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
+export interface DeviceSlots extends Slots {
+  /** The data partition was made anew, its record with it: the running version stays good if it was. */
+  dataErased(): void
+}
+
+export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
   const { dataDirectory, storeDirectory, own, minimum, architecture } = options
   const record = openSlotsRecord(dataDirectory)
   const storeCopy = createStoreCopy(storeDirectory)
@@ -127,6 +132,10 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
       if (running.trial) endTrial(machine)
       else if (running.counted) endStart(machine)
       running = { ...running, trial: false, counted: false }
+    },
+    dataErased: () => {
+      const isGood = machine !== null && running !== null && !running.trial
+      record.saveIfPossible({ active: isGood ? own.version : null, trial: null, fallback: null })
     },
     noteFailure: (problem) => noteFailure(record, own.version, problem),
     take: (step) => {

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openDeviceSlots } from '../../../boot/device/device-slots.ts'
+import { type DeviceSlots, openDeviceSlots } from '../../../boot/device/device-slots.ts'
 import { type BootEntry, type BootLoader, entryName, parseEntry } from '../../../boot/device/esp/boot-count.ts'
 import { createEsp, type Esp } from '../../../boot/device/esp/esp.ts'
 import { createMinimumVersion } from '../../../boot/device/minimum-version.ts'
@@ -40,7 +40,7 @@ interface Device {
   /** Whether the root of this version is whole on the partition that the running one is not on, or the other one. */
   holdsRoot(version: string): boolean
   /** A start of the machine, up to the choice of the firmware. `chosen` is picked in the boot loader's menu. */
-  start(chosen?: string): { slots: Slots; running: Running }
+  start(chosen?: string): { slots: DeviceSlots; running: Running }
   /** How the ESP was last mounted. */
   access: string
   /** At the how manyth change of the ESP from now on the power fails. */
@@ -274,6 +274,28 @@ test('a good version that is counted goes through an update, an older one and ba
   const { running } = device.start()
   assert.deepEqual([running.version, running.trial], ['1.2.0', false])
   assert.deepEqual(device.versions(), ['coffer_1.2.0.efi'])
+})
+
+/** Makes the data directory anew, as a factory reset does in place of its partition. */
+function reset(device: Device, slots: DeviceSlots): void {
+  rmSync(join(device.directory, 'data'), { recursive: true })
+  mkdirSync(device.store, { recursive: true })
+  slots.dataErased()
+}
+
+test('a version that was good is not on trial after a factory reset, and one that was stays so', onStub, (t) => {
+  const device = makeDevice(t)
+  update(device, '1.1.0')
+  const { slots, running } = device.start()
+  assert.equal(running.trial, false)
+  reset(device, slots)
+  const later = device.start()
+  assert.deepEqual([later.running.version, later.running.trial, later.running.counted], ['1.1.0', false, true])
+  install(later.slots, '1.2.0')
+  const tried = device.start()
+  assert.deepEqual([tried.running.version, tried.running.trial], ['1.2.0', true])
+  reset(device, tried.slots)
+  assert.equal(device.start().running.trial, true)
 })
 
 test('a version that never came to say why', onStub, (t) => {
