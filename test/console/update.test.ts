@@ -47,7 +47,7 @@ test('discarded, installed and good, and left with its reason', async (t) => {
   await page.getByText(NOTES).waitFor()
   await page.getByRole('button', { name: 'Install' }).click()
   await unlock(page)
-  await page.getByText(`Version ${next} runs, and has proved good.`).waitFor()
+  await page.getByText(`Version ${next}.0 runs, and has proved good.`).waitFor()
 
   await upload(page, bad)
   await page.getByText(NOTES).waitFor()

@@ -21,7 +21,7 @@ export interface NamedEmoji {
   readonly type: ReactionType | undefined
 }
 
-/** Throws `BAD_REQUEST` for an emoji that is none, and for a code that is another's than the name. */
+/** Throws `BAD_REQUEST` for an unknown emoji and for the code of another one. An unknown name with a known code is replaced. */
 export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji {
   const custom = name === undefined ? undefined : activeEmoji(realm, name)
   if ((type === undefined || type === 'realm_emoji') && custom !== undefined) {
@@ -35,8 +35,11 @@ export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji
   if ((type === undefined || type === 'unicode_emoji') && name !== undefined) {
     if (code !== undefined && emojiName(code) === undefined) throw badRequest('Invalid emoji code.')
     const known = emojiCode(name)
-    if (code !== undefined && known !== code) throw badRequest('Invalid emoji name.')
-    if (known !== undefined) return { emoji_name: name, emoji_code: known, reaction_type: 'unicode_emoji' }
+    if (code !== undefined && known !== undefined && known !== code) throw badRequest('Invalid emoji name.')
+    const emoji_code = known ?? code
+    const emoji_name = known === undefined && code !== undefined ? emojiName(code) : name
+    if (emoji_code !== undefined && emoji_name !== undefined)
+      return { emoji_name, emoji_code, reaction_type: 'unicode_emoji' }
   }
   throw badRequest(`Emoji '${name ?? code ?? ''}' does not exist`)
 }
