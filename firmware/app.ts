@@ -16,7 +16,7 @@ import { clusterDeclarations } from './kms/api/cluster.ts'
 import { configDeclarations } from './kms/api/config.ts'
 import { configConsoleDeclarations, isConsoleOn } from './kms/api/config-console.ts'
 import { configNetworkDeclarations } from './kms/api/config-network.ts'
-import { configTlsDeclarations } from './kms/api/config-tls.ts'
+import { clusterTlsDeclarations, configTlsDeclarations } from './kms/api/config-tls.ts'
 import { configVocabularyDeclarations } from './kms/api/config-vocabulary.ts'
 import { infoDeclarations } from './kms/api/info.ts'
 import { keyAttributeDeclarations } from './kms/api/key-attributes.ts'
@@ -86,6 +86,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...systemDeclarations,
   ...updateDeclarations,
   ...clusterDeclarations,
+  ...clusterTlsDeclarations,
   ...chatDeclarations,
 ]
 

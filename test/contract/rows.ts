@@ -312,6 +312,16 @@ const configuration: Row[] = [
     lacking: 400,
     body: pemFile('no authority'),
   },
+  { method: 'GET', path: '/cluster/tls/ca.pem', states: Op, who: ['A'], success: 200, lacking: 404 },
+  {
+    method: 'PUT',
+    path: '/cluster/tls/ca.pem',
+    states: Op,
+    who: ['A'],
+    success: 201,
+    lacking: 400,
+    body: pemFile('no authority'),
+  },
   { method: 'GET', path: '/config/network', states: Op, who: ['A'], success: 200 },
   {
     method: 'PUT',

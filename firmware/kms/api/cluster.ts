@@ -47,8 +47,8 @@ const member = z
 const joiner = z.strictObject({
   name: z.string(),
   urls: urls(joinUrl),
-  id: z.string().optional(),
-  learner: z.boolean().optional(),
+  id: z.string().nullish(),
+  learner: z.boolean().nullish(),
 })
 
 const join = z

@@ -115,37 +115,46 @@ const tlsOf = ({ services }: { services: Services }) => services.appliance.confi
 
 export const configTlsDeclarations = [
   ...tlsDeclarations({ path: '/config/tls', port: 'the TLS port', log: 'TLS', tlsOf, isOfCluster: true }),
-  declare({
-    method: 'GET',
-    path: '/config/tls/cluster-ca.pem',
-    summary: 'The certificate of the authority that signs the TLS certificates of a cluster.',
-    states: OPERATIONAL,
-    access: ROOT_ADMINISTRATORS,
-    exists: (request) => {
-      if (tlsOf(request).clusterCa === null) throw new CofferError('notFound', 'No cluster CA is set')
-    },
-    answers: { status: 200, types: [PEM_TYPE] },
-    errors: { 404: 'Never set.' },
-    handle: (request) => pem(tlsOf(request).clusterCa ?? ''),
-  }),
-  declare({
-    method: 'PUT',
-    path: '/config/tls/cluster-ca.pem',
-    summary: 'Sets the authority that signs the TLS certificates of a cluster; it cannot be unset.',
-    states: OPERATIONAL,
-    access: ROOT_ADMINISTRATORS,
-    creates: true,
-    body: upload,
-    answers: { status: 201, empty: true },
-    errors: {
-      400: 'Not the certificate of an authority.',
-      412: 'It has not signed the TLS certificate, or this node is in a cluster.',
-    },
-    handle: async (request) => {
-      const { services, caller, body } = request
-      await tlsOf(request).setClusterCa(body)
-      services.log.info('general', `cluster CA set by ${caller.userId}`)
-      return { status: 201, location: '/config/tls/cluster-ca.pem' }
-    },
-  }),
+  ...authorityDeclarations('/config/tls/cluster-ca.pem'), // clients of NetHSM up to 5.0 know no other
 ]
+
+export const clusterTlsDeclarations = authorityDeclarations('/cluster/tls/ca.pem')
+
+/** The authority of a cluster. */
+function authorityDeclarations(path: string) {
+  return [
+    declare({
+      method: 'GET',
+      path,
+      summary: 'The certificate of the authority that signs the TLS certificates of a cluster.',
+      states: OPERATIONAL,
+      access: ROOT_ADMINISTRATORS,
+      exists: (request) => {
+        if (tlsOf(request).clusterCa === null) throw new CofferError('notFound', 'No cluster CA is set')
+      },
+      answers: { status: 200, types: [PEM_TYPE] },
+      errors: { 404: 'Never set.' },
+      handle: (request) => pem(tlsOf(request).clusterCa ?? ''),
+    }),
+    declare({
+      method: 'PUT',
+      path,
+      summary: 'Sets the authority that signs the TLS certificates of a cluster; it cannot be unset.',
+      states: OPERATIONAL,
+      access: ROOT_ADMINISTRATORS,
+      creates: true,
+      body: upload,
+      answers: { status: 201, empty: true },
+      errors: {
+        400: 'Not the certificate of an authority.',
+        412: 'It has not signed the TLS certificate, or this node is in a cluster.',
+      },
+      handle: async (request) => {
+        const { services, caller, body } = request
+        await tlsOf(request).setClusterCa(body)
+        services.log.info('general', `cluster CA set by ${caller.userId}`)
+        return { status: 201, location: path }
+      },
+    }),
+  ]
+}
