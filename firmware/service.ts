@@ -85,7 +85,8 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   let chat: ChatHost | undefined
   const clock = observedClock(() => chat?.clockSet())
   const syslog = createSyslog(clock.now)
-  const log = openLog(start, syslog)
+  let isStarting = true
+  const log = openLog(start, syslog, () => isStarting)
   const pool = createPool({ entry: workerOf(program), startLater: true })
   const etcd = createEtcdService({ socket: settings.etcd?.socket, send })
   channel.on('message', etcd.receive)
@@ -113,6 +114,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
     appliesNetwork,
   })
   const gate = createTrialGate(app, appliance, software.trial)
+  isStarting = false // requests come
   const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
   keepCertificateNames(appliance, { host: settings.host, log })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
@@ -144,12 +146,12 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
 }
 
 /** To the boot manager, which shows it, and to the log host if there is one. */
-function openLog({ settings, software }: Start, syslog: Syslog): Log {
+function openLog({ settings, software }: Start, syslog: Syslog, isStarting: () => boolean): Log {
   const log = createLog(settings.logLevel, (entry) => {
     writeToConsole(entry)
     syslog.send(entry)
   })
-  exitOnBugs(log)
+  exitOnBugs(log, isStarting)
   if (software.fallback !== null) log.warning('general', software.fallback)
   return log
 }

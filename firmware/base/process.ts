@@ -9,14 +9,24 @@ export function ignoreSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 }
 
-/** Messages of unexpected errors may quote what was being worked on: only the kind and the place are logged. */
-export function exitOnBugs(log: Log): void {
+/**
+ * Ends the process on an unexpected error and logs its kind and place. Messages may quote secrets, so they are logged only while
+ * `isStarting`, before any request or passphrase has come.
+ */
+export function exitOnBugs(log: Log, isStarting: () => boolean): void {
   process.on('uncaughtException', (error) => {
     const places = (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line))
-    log.error('general', `unexpected ${error.name}: ${places.map((place) => place.trim()).join(', ')}`)
+    const message = isStarting() && quotesNothing(error) ? ` (${error.message})` : ''
+    log.error('general', `unexpected ${error.name}${message}: ${places.map((place) => place.trim()).join(', ')}`)
     process.exit(EXIT_BUG)
   })
 }
+
+/** An error of the system, or of the engine about the program; `JSON.parse` and Node's checks of arguments quote what they got. */
+const quotesNothing = (error: NodeJS.ErrnoException): boolean =>
+  error.code === undefined
+    ? ['TypeError', 'ReferenceError', 'RangeError'].includes(error.name)
+    : error.syscall !== undefined
 
 /** What a port cannot be had for, in words for whoever set it; undefined for what is none of that. */
 export function portProblem(error: NodeJS.ErrnoException, portSetting: string): string | undefined {

@@ -58,7 +58,8 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const { host, port, offsetMs } = start
   const clock = createClock(offsetMs)
   const log = createLog(start.logLevel, (entry) => writeToConsole({ ...entry, source: 'chat' }))
-  exitOnBugs(log)
+  let isStarting = true
+  exitOnBugs(log, () => isStarting)
   const pool = createPool({ workers: 1, entry: workerOf(program), startLater: true })
   forgetExtensions()
   refuseNativeCode()
@@ -75,6 +76,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     },
   })
   let identity: TlsIdentity = identityFrom(start)
+  isStarting = false // requests come
   const listener = await listenTls({
     app: { fetch: (request, env) => organizations.current?.api.fetch(request, env) ?? toResponse(notReady(log)) },
     host,
