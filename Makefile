@@ -4,7 +4,7 @@
 NODE := tools/node
 BIN := node_modules/.bin
 PACKAGES := node_modules/.package-lock.json
-SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
+SOURCES := $(shell find boot firmware tools/build.ts tools/build-chat-page.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html' -o -name '*.svg') package.json
 
 .PHONY: help run cluster build image deb oci qemu test test-all lint attack bench clean
 .DELETE_ON_ERROR:
@@ -70,7 +70,9 @@ lint: $(PACKAGES)
 	$(NODE) $(BIN)/biome check --error-on-warnings
 	$(NODE) $(BIN)/tsc -p .
 	$(NODE) $(BIN)/tsc -p firmware/console
+	$(NODE) $(BIN)/tsc -p firmware/chat-page
 	$(NODE) $(BIN)/tsc -p test/console
+	$(NODE) $(BIN)/tsc -p test/chat/page
 	$(NODE) tools/imports.ts
 	$(NODE) tools/words.ts
 

@@ -78,7 +78,15 @@ interface ImageApp {
 
 export function makeApp({ architecture, bundle, release, releaseKey }: ImageApp): Tree {
   const tree: Tree = new Map()
-  for (const name of ['device.js', 'firmware.js', 'chat.js', 'worker.js', 'package.json', 'LICENSES.txt'])
+  for (const name of [
+    'device.js',
+    'firmware.js',
+    'chat.js',
+    'chat-page.bin',
+    'worker.js',
+    'package.json',
+    'LICENSES.txt',
+  ])
     tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))
   for (const [name, prefix] of Object.entries(ADDONS)) {
     const addon = `${prefix}linux-${architecture.name}.node`

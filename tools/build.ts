@@ -1,7 +1,7 @@
 /**
  * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
- * device), firmware.js (server and API), chat.js (the team chat), worker.js (the crypto threads of both) and coffer.mjs (the
- * command), with the SQLite addons for each architecture beside them. The same sources give the same bytes.
+ * device), firmware.js (server and API), chat.js (the team chat), chat-page.bin (its page), worker.js (the crypto threads of both) and
+ * coffer.mjs (the command), with the SQLite addons for each architecture beside them. The same sources give the same bytes.
  */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import type { ConsoleFiles } from '../firmware/kms/documents/console-endpoints.ts'
+import { buildChatPage } from './build-chat-page.ts'
 import { buildCommand } from './build-command.ts'
 import { buildConsole } from './build-console.ts'
 
@@ -27,6 +28,7 @@ if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dis
 export async function bundle(directory: string, version = manifestVersion(), plugins: Plugin[] = []): Promise<void> {
   mkdirSync(directory, { recursive: true })
   const { metafile: ofConsole, ...page } = await buildConsole()
+  const { metafile: ofChatPage, bytes: chatPage } = await buildChatPage()
   const { metafile: ofCommand, text: command } = await buildCommand(version)
   const { metafile } = await build({
     absWorkingDir: root,
@@ -61,7 +63,8 @@ export async function bundle(directory: string, version = manifestVersion(), plu
     }
   writeFileSync(resolve(directory, 'package.json'), `${JSON.stringify({ type: 'module', version })}\n`)
   writeFileSync(resolve(directory, 'coffer.mjs'), command, { mode: 0o755 })
-  const packages = bundledPackages(metafile, ofConsole, ofCommand)
+  writeFileSync(resolve(directory, 'chat-page.bin'), chatPage)
+  const packages = bundledPackages(metafile, ofConsole, ofChatPage, ofCommand)
   writeFileSync(resolve(directory, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
   writeFileSync(resolve(directory, 'packages.json'), `${JSON.stringify(packages, null, 2)}\n`)
 }

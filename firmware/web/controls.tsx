@@ -168,3 +168,14 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
     </dialog>
   )
 }
+
+/** Text as it stands. What scrolls has to be reached by keyboard, and to have a name. */
+export function Code({ label, text }: { label: string; text: string }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+    <div class="code" role="group" aria-label={label} tabIndex={0}>
+      <pre>{text}</pre>
+    </div>
+  )
+}

@@ -13,6 +13,7 @@ export const BUNDLE_SOURCES = inProject(
   'firmware',
   'tools/build.ts',
   'tools/build-command.ts',
+  'tools/build-chat-page.ts',
   'tools/build-console.ts',
   'tools/coffer',
   'package.json',

@@ -32,7 +32,7 @@ export async function compress(
   const { headers, body } = reply
   const isJson = headers['content-type']?.startsWith('application/json')
   if (typeof body !== 'string' || !isJson || acceptEncoding === undefined) return reply
-  const coding = CODINGS.find(({ name }) => accepts(acceptEncoding, name))
+  const coding = CODINGS.find(({ name }) => acceptsCoding(acceptEncoding, name))
   if (coding === undefined || Buffer.byteLength(body) < BYTES_MIN || SECRET.test(body)) return reply
   const bytes = Uint8Array.from(await coding.encode(body))
   const length = String(bytes.length)
@@ -44,7 +44,7 @@ export async function compress(
 }
 
 /** RFC 9110 section 12.5.3: `q=0` is a refusal. */
-const accepts = (acceptEncoding: string, name: string): boolean =>
+export const acceptsCoding = (acceptEncoding: string, name: string): boolean =>
   acceptEncoding.split(',').some((part) => {
     const [coding, quality] = part.split(';').map((piece) => piece.trim().toLowerCase())
     return coding === name && !/^q=0(?:\.0*)?$/.test(quality ?? '')

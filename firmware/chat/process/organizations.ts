@@ -37,6 +37,8 @@ interface OrganizationsOptions {
 export interface Organizations {
   /** The one that is open; undefined while there is none. */
   readonly current: Chat | undefined
+  /** Of the organization that is open; null while there is none. */
+  readonly name: string | null
   /** Does what is asked and gives what it is answered with. Throws a CofferError or a ChatError. */
   take(ask: Ask): Promise<unknown>
   /** Saves the queues and gives the key back. */
@@ -165,6 +167,10 @@ export function createOrganizations(options: OrganizationsOptions): Organization
   return {
     get current() {
       return open?.chat
+    },
+    get name() {
+      const organization = open?.chat.hasOrganization ? organizationOf(open.chat.realm.state) : undefined
+      return organization?.name ?? null
     },
     take,
     close,

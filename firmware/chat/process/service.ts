@@ -11,6 +11,7 @@ import type { ToEveryProcess } from '../../channel/protocol.ts'
 import { createPool } from '../../crypto/pool/pool.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
 import { toResponse } from '../../http/reply.ts'
+import { exchangeOf } from '../../http/server/exchange.ts'
 import { listenTls } from '../../http/server/listener.ts'
 import { ChatError } from '../base/error.ts'
 import type { Ask, FromChat, Problem, Start, ToChat } from '../link/link.ts'
@@ -19,6 +20,7 @@ import { withoutSecrets } from '../pipeline/logged-path.ts'
 import { forgetExtensions } from '../store/extensions.ts'
 import { createAuditReporter } from './audit-reporter.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
+import { openPageFiles } from './page-files.ts'
 
 const CONNECTIONS_MAX = 10_000 // clients that wait for events
 
@@ -75,10 +77,21 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
       told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
     },
   })
+  const page = openPageFiles({
+    file: pageOf(program),
+    realmName: () => organizations.name,
+    timeS: () => clock.now() / 1000,
+    log,
+  })
   let identity: TlsIdentity = identityFrom(start)
   isStarting = false // requests come
   const listener = await listenTls({
-    app: { fetch: (request, env) => organizations.current?.api.fetch(request, env) ?? toResponse(notReady(log)) },
+    app: {
+      fetch: (request, env) =>
+        page?.answer(exchangeOf({ env, req: { raw: request } })) ??
+        organizations.current?.api.fetch(request, env) ??
+        toResponse(notReady(log)),
+    },
     host,
     port,
     identity: () => identity,
@@ -116,6 +129,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     close: async () => {
       organizations.close() // ends the polls, which the listener would wait for
       await listener.close()
+      page?.close()
       await pool.close()
       await told // behind what else was on its way, as of a backup
     },
@@ -154,6 +168,8 @@ const identityFrom = ({ key, cert }: { key: Uint8Array; cert: Uint8Array }): Tls
 })
 
 const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')
+
+const pageOf = (program: URL): URL | null => (isBundle(program) ? new URL('./chat-page.bin', program) : null)
 
 const workerOf = (program: URL): URL =>
   new URL(isBundle(program) ? './worker.js' : '../../crypto/pool/worker.ts', program)

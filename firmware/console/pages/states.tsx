@@ -1,6 +1,6 @@
 /** The views of states in which nobody works: failed, on trial, unreachable. */
 
-import { Code } from '../parts/controls.tsx'
+import { Code } from '../../web/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { anonymous } from '../state.ts'

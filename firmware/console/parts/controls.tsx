@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { Action } from '../../web/controls.tsx'
+import { Action, Code } from '../../web/controls.tsx'
 import { utf8Bytes } from '../format.ts'
 import { PASSPHRASE_BYTES_MAX, PASSPHRASE_BYTES_MIN } from '../limits.ts'
 import * as words from '../words.ts'
@@ -105,17 +105,6 @@ export function Passphrase(props: {
           </span>
         )}
       </span>
-    </div>
-  )
-}
-
-/** Text as it stands. What scrolls has to be reached by keyboard, and to have a name. */
-export function Code({ label, text }: { label: string; text: string }) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <div class="code" role="group" aria-label={label} tabIndex={0}>
-      <pre>{text}</pre>
     </div>
   )
 }

@@ -33,7 +33,9 @@ export interface Exchange {
   cut(): void
 }
 
-export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange {
+export function exchangeOf(
+  context: Pick<Context<{ Bindings: Connection }>, 'env'> & { req: { raw: Request } },
+): Exchange {
   const { incoming, outgoing } = context.env ?? {}
   const request = context.req.raw
   if (incoming === undefined) {

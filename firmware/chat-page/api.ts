@@ -1,0 +1,59 @@
+/** Calls of the chat's public API with the session of this browser. `chat/CONTRACT.md`, sections 1.2.1 and 1.3. */
+
+export const BASE = '/api/v1'
+
+/** The server refused a call. Its message is for people. */
+export class CallRefused extends Error {
+  readonly status: number
+  readonly code: string
+  readonly retryAfterS: number
+
+  constructor(status: number, code: string, message: string, retryAfterS: number) {
+    super(message)
+    this.name = 'CallRefused'
+    this.status = status
+    this.code = code
+    this.retryAfterS = retryAfterS
+  }
+}
+
+type CallMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+interface CallExtras {
+  signal?: AbortSignal
+  /** An API key in place of the session. */
+  key?: { email: string; key: string }
+}
+
+/** Texts are sent as they are, other values as JSON; undefined is left out. Throws `CallRefused`, and `TypeError` without an answer. */
+export async function call<T>(
+  method: CallMethod,
+  path: string,
+  parameters: Readonly<Record<string, unknown>> = {},
+  { signal, key }: CallExtras = {},
+): Promise<T> {
+  const encoded = new URLSearchParams(
+    Object.entries(parameters)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]): [string, string] => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+  const isRead = method === 'GET'
+  const response = await fetch(`${BASE}${path}${isRead && encoded.size > 0 ? `?${encoded}` : ''}`, {
+    method,
+    ...(!isRead && { body: encoded }),
+    ...(signal && { signal }),
+    headers: key === undefined ? {} : { authorization: `Basic ${basic(key)}` },
+    credentials: 'same-origin',
+    redirect: 'error',
+    cache: 'no-store',
+  })
+  const answer = (await response.json().catch(() => ({}))) as { code?: string; msg?: string; 'retry-after'?: number }
+  if (response.ok) return answer as T
+  const { code = '', msg = response.statusText } = answer
+  throw new CallRefused(response.status, code, msg, answer['retry-after'] ?? 1)
+}
+
+function basic({ email, key }: { email: string; key: string }): string {
+  const bytes = new TextEncoder().encode(`${email}:${key}`)
+  return btoa(String.fromCharCode(...bytes))
+}

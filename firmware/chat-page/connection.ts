@@ -1,0 +1,181 @@
+/** The one connection of this tab: registers a queue, applies its events, and says what the page is to show. */
+
+import { signal } from '@preact/signals'
+import { CallRefused, call } from './api.ts'
+import { forgetDrafts } from './drafts.ts'
+import { applyEvent, createRealmView, type RealmView } from './model/realm.ts'
+import type { QueueEvent, Registered } from './model/types.ts'
+
+export type Stage = 'starting' | 'signedOut' | 'ready' | 'sealed' | 'unreachable'
+
+export const stage = signal<Stage>('starting')
+/** Why the sign-in page is shown. */
+export const signedOutBecause = signal<'' | 'left' | 'ended'>('')
+/** The view of the organization; null until the first answer, and while the appliance is locked. */
+export const realm = signal<RealmView | null>(null)
+/** Grows with each change of what `realm` holds: views read it to be drawn again. */
+export const revision = signal(0)
+/** The server has not answered for some seconds. */
+export const isOffline = signal(false)
+
+export const changed = (): void => {
+  revision.value++
+}
+
+export const queueId = (): string | null => queue?.id ?? null
+
+const FIRST_WAIT_MS = 1000
+const WAIT_MS_MAX = 30_000
+export const SEALED_WAIT_MS = 5000
+const SEALED_TRIES = 3 // a process that takes another's place is not ready for a moment, either
+
+const FETCHED = [
+  ...['message', 'update_message_flags', 'realm', 'realm_user', 'subscription'],
+  ...['user_settings', 'user_topic', 'recent_private_conversations'],
+]
+const EVENTS = [
+  ...['message', 'update_message', 'delete_message', 'update_message_flags', 'reaction'],
+  ...['realm', 'realm_user', 'subscription', 'stream', 'user_topic', 'user_settings'],
+]
+const CAPABILITIES = {
+  notification_settings_null: true,
+  bulk_message_deletion: true,
+  user_avatar_url_field_optional: false,
+  stream_typing_notifications: false,
+  user_settings_object: true,
+  linkifier_url_template: true,
+  user_list_incomplete: true,
+  include_deactivated_groups: true,
+  archived_channels: true,
+  empty_topic_name: true,
+  simplified_presence_events: true,
+}
+
+let queue: { id: string; lastEventId: number } | null = null
+let running: AbortController | null = null
+let failures = 0
+let refusals = 0
+
+/** Begins, or begins anew after a sign-in. */
+export function connect(): void {
+  running?.abort()
+  running = new AbortController()
+  queue = null
+  failures = 0
+  refusals = 0
+  stage.value = 'starting'
+  void run(running.signal)
+}
+
+/** Ends the connection and shows the sign-in page. */
+export function disconnect(because: 'left' | 'ended' | ''): void {
+  running?.abort()
+  queue = null
+  realm.value = null
+  forgetDrafts()
+  signedOutBecause.value = because
+  stage.value = 'signedOut'
+}
+
+/** A call of a view was refused: for some reasons the whole page shows something else. */
+export function noteFailure(error: unknown): void {
+  if (!(error instanceof CallRefused)) return
+  if (error.status === 401) disconnect(realm.value === null ? '' : 'ended')
+}
+
+async function run(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await (queue === null ? register(signal) : poll(signal))
+      failures = 0
+      refusals = 0
+      isOffline.value = false
+    } catch (error) {
+      if (signal.aborted) return
+      await wait(handle(error), signal)
+    }
+  }
+}
+
+async function register(signal: AbortSignal): Promise<void> {
+  const registered = await call<Registered>(
+    'POST',
+    '/register',
+    {
+      ...{ event_types: EVENTS, fetch_event_types: FETCHED, client_capabilities: CAPABILITIES },
+      ...{ apply_markdown: true, client_gravatar: false, include_subscribers: false },
+    },
+    { signal },
+  )
+  // What is open to everybody needs an account here.
+  if (registered.queue_id === null) return disconnect('')
+  queue = { id: registered.queue_id, lastEventId: registered.last_event_id }
+  realm.value = createRealmView(registered)
+  stage.value = 'ready'
+  changed()
+}
+
+async function poll(signal: AbortSignal): Promise<void> {
+  const { id, lastEventId } = queue!
+  const { events } = await call<{ events: QueueEvent[] }>(
+    'GET',
+    '/events',
+    { queue_id: id, last_event_id: lastEventId },
+    { signal },
+  )
+  const view = realm.value
+  if (signal.aborted || view === null || queue === null) return
+  for (const event of events) {
+    applyEvent(view, event)
+    queue.lastEventId = Math.max(queue.lastEventId, event.id)
+  }
+  stage.value = 'ready'
+  if (events.some(({ type }) => type !== 'heartbeat')) changed()
+}
+
+/** Sets the stage. Returns for how long to wait, in milliseconds. */
+function handle(error: unknown): number {
+  if (error instanceof CallRefused) {
+    isOffline.value = false
+    if (error.code === 'SERVER_NOT_READY') return handleSealed()
+    if (error.code === 'BAD_EVENT_QUEUE_ID') {
+      queue = null
+      return 0
+    }
+    if (error.status === 401) {
+      disconnect(realm.value === null && stage.value === 'starting' ? '' : 'ended')
+      return 0
+    }
+    if (error.status === 429) return error.retryAfterS * 1000
+  }
+  failures++
+  if (realm.value === null) stage.value = stage.value === 'sealed' ? 'sealed' : 'unreachable'
+  else isOffline.value = failures > 1
+  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), WAIT_MS_MAX) * (0.5 + Math.random() / 2)
+}
+
+/** After a lock nothing of the chat stays on the screen. */
+function handleSealed(): number {
+  refusals++
+  if (realm.value !== null && refusals < SEALED_TRIES) return FIRST_WAIT_MS
+  realm.value = null
+  queue = null
+  stage.value = 'sealed'
+  return SEALED_WAIT_MS
+}
+
+/** Ends early when the browser is online again, or the tab is looked at. */
+const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      removeEventListener('online', end)
+      document.removeEventListener('visibilitychange', end)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    addEventListener('online', end)
+    document.addEventListener('visibilitychange', end)
+    signal.addEventListener('abort', end)
+  })

@@ -1,0 +1,59 @@
+/** The page of the team chat: what the browser runs first. What is shown follows the address and the connection. */
+
+import type { ComponentChildren } from 'preact'
+import { render } from 'preact'
+import { applyTheme } from '../web/theme.ts'
+import { connect, realm, revision, stage } from './connection.ts'
+import { readPlace } from './model/conversation.ts'
+import { fragment, watchPlace } from './place.ts'
+import { ChannelView } from './views/channel.tsx'
+import { ConversationView } from './views/conversation.tsx'
+import { Entry, JoinPage, SealedPage, SignInPage, UnreachablePage } from './views/entry.tsx'
+import { Frame } from './views/frame.tsx'
+import { InboxView } from './views/inbox.tsx'
+import * as words from './words/en.ts'
+
+function Page(): ComponentChildren {
+  const isJoining = location.pathname === '/join/' && stage.value === 'starting' && realm.value === null
+  const [, invitation] = /^#([\w-]+)\/?$/.exec(fragment.value) ?? []
+  if (isJoining && invitation !== undefined) return <JoinPage invitation={invitation} key={invitation} />
+  switch (stage.value) {
+    case 'starting':
+      return <Entry title={words.loading}>{null}</Entry>
+    case 'signedOut':
+      return <SignInPage />
+    case 'sealed':
+      return <SealedPage />
+    case 'unreachable':
+      return <UnreachablePage />
+    case 'ready':
+      return <Chat />
+  }
+}
+
+function Chat() {
+  const view = realm.value
+  void revision.value // drawn again after each event
+  if (view === null) return null
+  const place = readPlace(fragment.value, view.ownId)
+  return (
+    <Frame realm={view} place={place}>
+      {place.view === 'inbox' && <InboxView realm={view} />}
+      {place.view === 'channel' && <ChannelView realm={view} channelId={place.channelId} key={place.channelId} />}
+      {place.view === 'conversation' && (
+        <ConversationView
+          realm={view}
+          conversation={place.conversation}
+          near={place.near}
+          key={`${fragment.value} ${view.ownId}`}
+        />
+      )}
+    </Frame>
+  )
+}
+
+applyTheme()
+watchPlace()
+if (location.pathname !== '/join/' || location.hash === '') connect()
+document.getElementById('app')!.textContent = ''
+render(<Page />, document.getElementById('app')!)

@@ -1,0 +1,218 @@
+/** The content of a message: elements, attributes and classes of a list, made from what `reader.ts` has read. */
+
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, createElement, Fragment } from 'preact'
+import { Action, Code } from '../../web/controls.tsx'
+import * as words from '../words/en.ts'
+import { namedHost, ownMedia, safeLink } from './links.ts'
+import { type HtmlNode, type HtmlPart, readHtml, textOf } from './reader.ts'
+
+/** Elements that are shown as they are, with the classes that they may have. */
+const PLAIN: Readonly<Record<string, readonly string[]>> = {
+  p: [],
+  br: [],
+  hr: [],
+  ul: [],
+  ol: [],
+  li: [],
+  blockquote: [],
+  pre: [],
+  code: [],
+  table: [],
+  thead: [],
+  tbody: [],
+  tr: [],
+  strong: [],
+  em: [],
+  del: [],
+  div: ['message_embed'],
+  span: [
+    'user-mention',
+    'user-group-mention',
+    'topic-mention',
+    'channel-wildcard-mention',
+    'silent',
+    'tex-error',
+    'highlight',
+    'katex-display',
+  ],
+}
+
+/** MathML Core as KaTeX writes it; browsers lay it out themselves, without styles or fonts of ours. */
+const MATH = new Set(
+  'math semantics mrow mi mo mn ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose mglyph'.split(
+    ' ',
+  ),
+)
+const MATH_ATTRIBUTES = new Set(
+  'display mathvariant stretchy fence separator accent accentunder lspace rspace width height depth voffset linethickness displaystyle scriptlevel columnalign rowspacing columnspacing minsize maxsize symmetric form movablelimits largeop'.split(
+    ' ',
+  ),
+)
+
+/** Nothing of a message is fetched from elsewhere, no script runs, and what is unknown is shown as text. */
+export function Content({ html, isMe = false }: { html: string; isMe?: boolean }) {
+  const parts = readHtml(html)
+  if (parts === null) return <p>{html}</p>
+  try {
+    return <>{elementsOf(isMe ? withoutMe(parts) : parts)}</>
+  } catch (error) {
+    if (error instanceof UnknownHtml) return <p>{html}</p>
+    throw error
+  }
+}
+
+/** A tag that the page does not know. */
+class UnknownHtml extends Error {}
+
+const elementsOf = (parts: readonly HtmlPart[]): ComponentChild[] =>
+  parts.map((part) => (typeof part === 'string' ? part : elementOf(part)))
+
+function elementOf(node: HtmlNode): ComponentChild {
+  const { tag, attributes, children } = node
+  const has = (name: string) => classesOf(node).includes(name)
+  if (tag === 'a') return <Link node={node} />
+  if (tag === 'img') return <Picture node={node} />
+  if (tag === 'video' || tag === 'audio') return <Recording node={node} />
+  if (tag === 'time') return <LocalTime node={node} />
+  if (tag === 'th' || tag === 'td') return cellOf(node)
+  if (/^h[1-6]$/.test(tag)) return <div class={`heading level-${tag[1]}`}>{elementsOf(children)}</div>
+  if (tag === 'ol' && attributes.start !== undefined)
+    return <ol start={Number(attributes.start)}>{elementsOf(children)}</ol>
+  if (tag === 'span' && has('emoji')) return <Emoji node={node} />
+  if (tag === 'span' && has('katex')) return elementsOf(children)
+  if (tag === 'span' && has('katex-html')) return null // the same once more, for browsers without MathML
+  if (tag === 'span' && has('katex-mathml')) return children.map((child) => mathOf(child))
+  if (tag === 'div' && has('codehilite')) return <CodeBlock node={node} />
+  if (tag === 'div' && has('spoiler-block')) return <Spoiler node={node} />
+  if (tag === 'div' && has('message_inline_image')) return <div class="media">{elementsOf(children)}</div>
+  const classes = PLAIN[tag]
+  if (!Object.hasOwn(PLAIN, tag) || classes === undefined) throw new UnknownHtml()
+  const own = classesOf(node).filter((name) => classes.includes(name))
+  return createElement(tag, own.length === 0 ? {} : { class: own.join(' ') }, ...elementsOf(children))
+}
+
+const classesOf = ({ attributes }: HtmlNode): string[] => (attributes.class ?? '').split(' ')
+
+function mathOf(part: HtmlPart): ComponentChild {
+  if (typeof part === 'string') return part
+  const { tag, attributes, children } = part
+  if (tag === 'annotation') return null
+  if (!MATH.has(tag)) throw new UnknownHtml()
+  const own = Object.fromEntries(Object.entries(attributes).filter(([name]) => MATH_ATTRIBUTES.has(name)))
+  return createElement(tag, own, ...children.map(mathOf))
+}
+
+function cellOf({ tag, attributes, children }: HtmlNode): ComponentChild {
+  const align = /^text-align: (left|center|right);$/.exec(attributes.style ?? '')?.[1]
+  return createElement(tag, align === undefined ? {} : { class: `align-${align}` }, ...elementsOf(children))
+}
+
+function Link({ node: { attributes, children } }: { node: HtmlNode }) {
+  const link = safeLink(attributes.href ?? '', location.origin)
+  if (link === null) return <>{elementsOf(children)}</>
+  if (link.isOwn) return <a href={link.href}>{elementsOf(children)}</a>
+  const named = namedHost(textOf(children))
+  return (
+    <>
+      <a href={link.href} target="_blank" rel="noopener noreferrer" title={attributes.title}>
+        {elementsOf(children)}
+      </a>
+      {named !== null && link.host !== '' && named !== link.host && <span class="host"> ({link.host})</span>}
+    </>
+  )
+}
+
+function Picture({ node: { attributes } }: { node: HtmlNode }) {
+  const { alt = '', src = '' } = attributes
+  const own = ownMedia(src, location.origin)
+  const name = alt || attributes.title || ''
+  if (attributes.class === 'emoji') return own === null ? alt : <img class="emoji" src={own} alt={alt} title={alt} />
+  if (own === null) return <>{name || words.picture}</>
+  const [, width, height] =
+    /^(\d{1,5})x(\d{1,5})$/.exec((attributes['data-original-dimensions'] ?? '').replaceAll(' ', '')) ?? []
+  return (
+    <img
+      class="picture"
+      src={own}
+      alt={name || words.picture}
+      loading="lazy"
+      {...(width !== undefined && { width: Number(width), height: Number(height) })}
+    />
+  )
+}
+
+function Recording({ node: { tag, attributes } }: { node: HtmlNode }) {
+  const own = ownMedia(attributes.src ?? '', location.origin)
+  if (own === null) return <>{attributes.title ?? words.recording}</>
+  return createElement(tag, { controls: true, preload: 'metadata', src: own, title: attributes.title })
+}
+
+/** The characters of the emoji, from its code: `1f1e9-1f1ea`. */
+function Emoji({ node }: { node: HtmlNode }) {
+  const codes = /(?:^| )emoji-([0-9a-f]{2,6}(?:-[0-9a-f]{2,6})*)(?: |$)/.exec(node.attributes.class ?? '')?.[1]
+  const points = codes?.split('-').map((code) => Number.parseInt(code, 16)) ?? []
+  const name = node.attributes.title ?? ''
+  if (points.length === 0 || points.some((code) => code > 0x10ffff)) return <>{textOf(node.children)}</>
+  return (
+    <span role="img" aria-label={name} title={name} class="emoji">
+      {String.fromCodePoint(...points)}
+    </span>
+  )
+}
+
+function LocalTime({ node: { attributes, children } }: { node: HtmlNode }) {
+  const { datetime = '' } = attributes
+  const time = new Date(datetime)
+  if (Number.isNaN(time.getTime())) return <>{elementsOf(children)}</>
+  return (
+    <time dateTime={datetime} title={textOf(children)}>
+      {words.dateAndTime(time)}
+    </time>
+  )
+}
+
+function CodeBlock({ node }: { node: HtmlNode }) {
+  const copied = useSignal(false)
+  const text = textOf(node.children)
+  const language = node.attributes['data-code-language']
+  return (
+    <figure class="code-block">
+      <figcaption>
+        <span>{language ?? words.code}</span>
+        <Action
+          kind="link"
+          onClick={async () => {
+            await navigator.clipboard.writeText(text)
+            copied.value = true
+          }}
+        >
+          {copied.value ? words.copied : words.copy}
+        </Action>
+      </figcaption>
+      <Code label={language ?? words.code} text={text} />
+    </figure>
+  )
+}
+
+function Spoiler({ node }: { node: HtmlNode }) {
+  const part = (name: string): readonly HtmlPart[] =>
+    node.children.filter((child) => typeof child !== 'string').find((child) => classesOf(child).includes(name))
+      ?.children ?? []
+  const header = textOf(part('spoiler-header')).trim()
+  return (
+    <details class="spoiler">
+      <summary>{header || words.spoiler}</summary>
+      <Fragment>{elementsOf(part('spoiler-content'))}</Fragment>
+    </details>
+  )
+}
+
+/** `/me waves` as `waves`, behind the name of the sender. */
+function withoutMe(parts: readonly HtmlPart[]): readonly HtmlPart[] {
+  const [first, ...rest] = parts
+  if (first === undefined || typeof first === 'string' || first.tag !== 'p') return parts
+  const [text, ...more] = first.children
+  if (typeof text !== 'string' || !text.startsWith('/me ')) return parts
+  return [{ ...first, children: [text.slice('/me '.length), ...more] }, ...rest]
+}

@@ -1,0 +1,78 @@
+/**
+ * Reads the HTML that the server makes of messages into a tree: quoted attributes, balanced tags, nothing else. It is no parser
+ * of HTML in general: what it cannot read, the page shows as text. The browser's parser never sees a message.
+ */
+
+export interface HtmlNode {
+  readonly tag: string
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: readonly HtmlPart[]
+}
+
+export type HtmlPart = HtmlNode | string
+
+const DEPTH_MAX = 256 // formulas nest deepest
+const VOID = new Set(['br', 'hr', 'img'])
+
+/** Sticky: each is tried where the last one ended, so the time is linear. */
+const OPENING = /<([a-z][a-z0-9]*)((?: [a-zA-Z][a-zA-Z0-9:-]*(?:="[^"<>]*")?)*) ?(\/?)>/y
+const CLOSING = /<\/([a-z][a-z0-9]*)>/y
+const TEXT = /[^<]+/y
+const ATTRIBUTE = / ([a-zA-Z][a-zA-Z0-9:-]*)(?:="([^"<>]*)")?/g
+
+/** Null for what is not in the form that the server writes. */
+export function readHtml(html: string): readonly HtmlPart[] | null {
+  const root: HtmlPart[] = []
+  const open: { tag: string; children: HtmlPart[] }[] = [{ tag: '', children: root }]
+  let at = 0
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at
+    const match = pattern.exec(html)
+    if (match !== null) at = pattern.lastIndex
+    return match
+  }
+  while (at < html.length) {
+    const parent = open.at(-1)!
+    const text = take(TEXT)
+    if (text !== null) {
+      parent.children.push(decodeEntities(text[0]))
+      continue
+    }
+    const closing = take(CLOSING)
+    if (closing !== null) {
+      if (open.length === 1 || closing[1] !== parent.tag) return null
+      open.pop()
+      continue
+    }
+    const opening = take(OPENING)
+    if (opening === null) return null
+    const [, tag = '', attributes = '', slash] = opening
+    const node = { tag, attributes: readAttributes(attributes), children: [] as HtmlPart[] }
+    parent.children.push(node)
+    if (VOID.has(tag) || slash === '/') continue
+    if (open.length > DEPTH_MAX) return null
+    open.push(node)
+  }
+  return open.length === 1 ? root : null
+}
+
+function readAttributes(text: string): Record<string, string> {
+  const attributes: Record<string, string> = Object.create(null)
+  for (const [, name = '', value] of text.matchAll(ATTRIBUTE)) attributes[name] = decodeEntities(value ?? name)
+  return attributes
+}
+
+const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
+
+/** Other names stay as they were typed: a table of two thousand would be larger than the page. */
+export const decodeEntities = (text: string): string =>
+  text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]+));/g, (all, decimal, hex, name) => {
+    if (name !== undefined) return Object.hasOwn(NAMED, name) ? NAMED[name]! : all
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+    const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
+    return isCharacter ? String.fromCodePoint(code) : '\ufffd'
+  })
+
+/** All text in it, without tags. */
+export const textOf = (parts: readonly HtmlPart[]): string =>
+  parts.map((part) => (typeof part === 'string' ? part : textOf(part.children))).join('')

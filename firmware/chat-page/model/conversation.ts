@@ -1,0 +1,91 @@
+/** Which messages belong together, and their addresses: fragments in upstream's form. `chat/CONTRACT.md`, section 6.2. */
+
+import type { ReceivedMessage } from './types.ts'
+
+export type ConversationRef =
+  | { readonly kind: 'topic'; readonly channelId: number; readonly topic: string }
+  /** Ids of all participants but the account itself, ascending; none for notes to oneself. */
+  | { readonly kind: 'direct'; readonly userIds: readonly number[] }
+
+export type Place =
+  | { readonly view: 'inbox' }
+  | { readonly view: 'channel'; readonly channelId: number }
+  | { readonly view: 'conversation'; readonly conversation: ConversationRef; readonly near: number | null }
+
+/** The same for the same conversation: topics differ in more than the case of their letters. */
+export const keyOf = (conversation: ConversationRef): string =>
+  conversation.kind === 'topic'
+    ? `topic ${conversation.channelId} ${conversation.topic.toLowerCase()}`
+    : `direct ${conversation.userIds.join(',')}`
+
+export const directWith = (userIds: readonly number[], ownId: number): ConversationRef => ({
+  kind: 'direct',
+  userIds: [...new Set(userIds)].filter((id) => id !== ownId).sort((a, b) => a - b),
+})
+
+export function conversationOf(message: ReceivedMessage, ownId: number): ConversationRef {
+  const { type, stream_id: channelId, subject, display_recipient: recipients } = message
+  if (type === 'stream') return { kind: 'topic', channelId: channelId!, topic: subject }
+  const people = Array.isArray(recipients) ? recipients : []
+  return directWith(
+    people.map(({ id }) => id),
+    ownId,
+  )
+}
+
+/** For GET /messages. */
+export const narrowOf = (conversation: ConversationRef, ownId: number): { operator: string; operand: unknown }[] =>
+  conversation.kind === 'topic'
+    ? [
+        { operator: 'channel', operand: conversation.channelId },
+        { operator: 'topic', operand: conversation.topic },
+      ]
+    : [{ operator: 'dm', operand: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }]
+
+export const INBOX = '#inbox'
+
+export function addressOf(conversation: ConversationRef, names: (id: number) => string, ownId: number): string {
+  if (conversation.kind === 'topic')
+    return `${channelAddress(conversation.channelId, names(conversation.channelId))}/topic/${encode(conversation.topic)}`
+  const { userIds } = conversation
+  const ids = userIds.length === 0 ? [ownId] : userIds
+  return `#narrow/dm/${ids.join(',')}-${ids.length > 1 ? 'group' : 'dm'}`
+}
+
+export const channelAddress = (id: number, name: string): string =>
+  `#narrow/channel/${id}-${encode(name.replaceAll(' ', '-'))}`
+
+/** What another client or a link of a message made as well; anything else is the inbox. */
+export function readPlace(fragment: string, ownId: number): Place {
+  const [first, ...rest] = fragment.replace(/^#\/?/, '').split('/')
+  const inbox: Place = { view: 'inbox' }
+  if (first !== 'narrow') return inbox
+  const terms = new Map<string, string>()
+  for (let at = 0; at + 1 < rest.length; at += 2) terms.set(rest[at]!, decode(rest[at + 1]!))
+  const near = Number(/^\d{1,15}$/.exec(terms.get('near') ?? '')?.[0] ?? Number.NaN)
+  const found = { near: Number.isNaN(near) ? null : near }
+  const direct = terms.get('dm') ?? terms.get('pm-with')
+  if (direct !== undefined) {
+    const ids = /^\d[\d,]*/.exec(direct)?.[0].split(',').filter(Boolean).map(Number) ?? []
+    return ids.length === 0 ? inbox : { view: 'conversation', conversation: directWith(ids, ownId), ...found }
+  }
+  const channelId = Number(/^\d+/.exec(terms.get('channel') ?? terms.get('stream') ?? '')?.[0] ?? Number.NaN)
+  if (Number.isNaN(channelId)) return inbox
+  const topic = terms.get('topic') ?? terms.get('subject')
+  if (topic === undefined) return { view: 'channel', channelId }
+  return { view: 'conversation', conversation: { kind: 'topic', channelId, topic }, ...found }
+}
+
+const encode = (text: string): string =>
+  encodeURIComponent(text)
+    .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('.', '.2E')
+    .replaceAll('%', '.')
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('.', '%'))
+  } catch {
+    return text
+  }
+}

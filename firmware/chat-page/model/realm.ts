@@ -1,0 +1,144 @@
+/** What the account sees of its organization: a snapshot of POST /register, kept up to date by events. No DOM. */
+
+import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
+import type { MessageList } from './message-list.ts'
+import type { Participant, QueueEvent, ReceivedMessage, Registered, SubscribedChannel } from './types.ts'
+import { addReceived, createUnread, type Unread } from './unread.ts'
+
+const MUTED = 1
+const UNMUTED = 2
+const FOLLOWED = 3
+
+export interface RealmView {
+  readonly ownId: number
+  name: string
+  readonly maxMessageLength: number
+  readonly emptyTopicName: string
+  readonly people: Map<number, Participant>
+  readonly channels: Map<number, SubscribedChannel>
+  readonly settings: Registered['user_settings']
+  readonly unread: Unread
+  /** Direct conversations, the newest first. */
+  readonly directs: ConversationRef[]
+  /** `keyOf` a topic -> its policy. */
+  readonly topicPolicies: Map<string, number>
+  /** Where messages are shown now. */
+  readonly lists: Set<MessageList>
+}
+
+export function createRealmView(registered: Registered): RealmView {
+  const { realm_users, realm_non_active_users, cross_realm_bots } = registered
+  const ownId = registered.user_id
+  return {
+    ownId,
+    name: registered.realm_name,
+    maxMessageLength: registered.max_message_length,
+    emptyTopicName: registered.realm_empty_topic_display_name,
+    people: new Map([...realm_non_active_users, ...cross_realm_bots, ...realm_users].map((one) => [one.user_id, one])),
+    channels: new Map(registered.subscriptions.map((one) => [one.stream_id, one])),
+    settings: registered.user_settings,
+    unread: createUnread(registered),
+    directs: [...registered.recent_private_conversations]
+      .sort((a, b) => b.max_message_id - a.max_message_id)
+      .map(({ user_ids }) => directWith(user_ids, ownId)),
+    topicPolicies: new Map(
+      registered.user_topics.map(({ stream_id: channelId, topic_name: topic, visibility_policy: policy }) => [
+        keyOf({ kind: 'topic', channelId, topic }),
+        policy,
+      ]),
+    ),
+    lists: new Set(),
+  }
+}
+
+/** Muted topics and those of muted channels are in no count. */
+export function isMuted({ channels, topicPolicies }: RealmView, conversation: ConversationRef): boolean {
+  if (conversation.kind === 'direct') return false
+  const policy = topicPolicies.get(keyOf(conversation))
+  if (policy === MUTED) return true
+  return channels.get(conversation.channelId)?.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED
+}
+
+export function applyEvent(realm: RealmView, event: QueueEvent): void {
+  APPLY[event.type]?.(realm, event)
+}
+
+const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => void>> = {
+  message: (realm, { message, flags }) => {
+    const received: ReceivedMessage = { ...message, flags }
+    addReceived(realm.unread, received, flags, realm.ownId)
+    if (received.type === 'private') toFront(realm, conversationOf(received, realm.ownId))
+    for (const list of realm.lists) list.receive(received)
+  },
+  update_message_flags: (realm, { op, flag, messages, all, message_details: details }) => {
+    if (flag !== 'read') return
+    if (op === 'add' && all) realm.unread.clear()
+    else if (op === 'add') realm.unread.remove(messages)
+    else
+      for (const [id, detail] of Object.entries<UnreadDetail>(details ?? {}))
+        realm.unread.add(Number(id), conversationOfDetail(detail, realm.ownId), detail.mentioned === true)
+    for (const list of realm.lists) list.markRead(op === 'add' && all ? null : messages, op === 'add')
+  },
+  delete_message: (realm, { message_ids: ids }) => {
+    realm.unread.remove(ids)
+    for (const list of realm.lists) list.remove(ids)
+  },
+  update_message: (realm, event) => {
+    const { message_ids: ids, message_id: id, stream_id: channelId, new_stream_id: newId, subject } = event
+    if (typeof event.rendered_content === 'string')
+      for (const list of realm.lists) list.edit(id, event.rendered_content, event.edit_timestamp, event.is_me_message)
+    if (channelId === undefined || (newId === undefined && subject === undefined)) return
+    const moved = { kind: 'topic', channelId: newId ?? channelId, topic: subject ?? event.orig_subject } as const
+    realm.unread.move(ids, moved)
+    for (const list of realm.lists) list.move(ids, moved)
+  },
+  reaction: (realm, { op, message_id: id, ...reaction }) => {
+    for (const list of realm.lists) list.react(id, op === 'add', reaction as never)
+  },
+  realm: (realm, { property, value }) => {
+    if (property === 'name') realm.name = value
+  },
+  realm_user: (realm, { person }) => {
+    const before = realm.people.get(person.user_id)
+    realm.people.set(person.user_id, { ...before, ...person })
+  },
+  subscription: (realm, event) => {
+    if (event.op === 'add') for (const one of event.subscriptions) realm.channels.set(one.stream_id, one)
+    if (event.op === 'remove') for (const { stream_id: id } of event.subscriptions) realm.channels.delete(id)
+    if (event.op === 'update') changeChannel(realm, event.stream_id, event.property, event.value)
+  },
+  stream: (realm, event) => {
+    if (event.op === 'update') changeChannel(realm, event.stream_id, event.property, event.value)
+    if (event.op === 'delete') for (const id of event.stream_ids ?? []) realm.channels.delete(id)
+  },
+  user_topic: (realm, { stream_id: channelId, topic_name: topic, visibility_policy: policy }) =>
+    void realm.topicPolicies.set(keyOf({ kind: 'topic', channelId, topic }), policy),
+  user_settings: (realm, { property, value }) => {
+    if (property in realm.settings) Object.assign(realm.settings, { [property]: value })
+  },
+}
+
+interface UnreadDetail {
+  type: 'stream' | 'private'
+  mentioned?: boolean
+  user_ids?: number[]
+  stream_id?: number
+  topic?: string
+}
+
+const conversationOfDetail = (
+  { type, user_ids: ids, stream_id: id, topic }: UnreadDetail,
+  ownId: number,
+): ConversationRef =>
+  type === 'stream' ? { kind: 'topic', channelId: id!, topic: topic! } : directWith(ids ?? [], ownId)
+
+function changeChannel({ channels }: RealmView, id: number, property: string, value: unknown): void {
+  const channel = channels.get(id)
+  if (channel !== undefined) channels.set(id, { ...channel, [property]: value })
+}
+
+function toFront({ directs }: RealmView, conversation: ConversationRef): void {
+  const at = directs.findIndex((one) => keyOf(one) === keyOf(conversation))
+  if (at !== -1) directs.splice(at, 1)
+  directs.unshift(conversation)
+}

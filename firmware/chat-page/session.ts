@@ -1,0 +1,67 @@
+/** Ways into an account, each of which ends in a session of this browser, and the way out. */
+
+import { call } from './api.ts'
+
+export interface Invited {
+  realm_name: string
+  /** Null: the link is for whoever has it. */
+  email: string | null
+}
+
+interface FreshKey {
+  api_key: string
+  email: string
+}
+
+interface Device {
+  device: string
+  remember: boolean
+}
+
+export async function signIn(username: string, password: string, device: Device): Promise<void> {
+  await openSession(await call<FreshKey>('POST', '/fetch_api_key', { username, password }), device)
+}
+
+export const readInvitation = (key: string, signal: AbortSignal): Promise<Invited> =>
+  call('GET', `/join/${encodeURIComponent(key)}`, {}, { signal })
+
+export async function join(
+  key: string,
+  parameters: { full_name: string; password: string; email?: string },
+  device: Device,
+): Promise<void> {
+  await openSession(await call<FreshKey>('POST', `/join/${encodeURIComponent(key)}`, parameters), device)
+}
+
+/** The key is revoked by the call that makes a session of it. */
+async function openSession({ email, api_key: key }: FreshKey, { device, remember }: Device): Promise<void> {
+  await call('POST', '/session', { device, remember }, { key: { email, key } })
+}
+
+export const signOut = (): Promise<unknown> => call('DELETE', '/session')
+
+/** `Firefox on Linux`: what the owner of the account may call this device. */
+export function deviceName(userAgent: string): string {
+  const first = (names: readonly (readonly [pattern: RegExp, name: string])[], fallback: string): string =>
+    names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? fallback
+  const browser = first(
+    [
+      [/Edg\//, 'Edge'],
+      [/Firefox\//, 'Firefox'],
+      [/Chrome\//, 'Chrome'],
+      [/Safari\//, 'Safari'],
+    ],
+    'Browser',
+  )
+  const system = first(
+    [
+      [/Android/, 'Android'],
+      [/iPhone|iPad/, 'iOS'],
+      [/Windows/, 'Windows'],
+      [/Mac OS/, 'macOS'],
+      [/Linux/, 'Linux'],
+    ],
+    'a computer',
+  )
+  return `${browser} on ${system}`
+}

@@ -1,0 +1,260 @@
+/** Pages of those who are not in the chat: signing in, joining by a link, a locked appliance, no connection. */
+
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Action, Field } from '../../web/controls.tsx'
+import { Mark } from '../../web/mark.tsx'
+import { useRun } from '../../web/run.ts'
+import { CallRefused } from '../api.ts'
+import { connect, SEALED_WAIT_MS, signedOutBecause } from '../connection.ts'
+import { fragment } from '../place.ts'
+import { deviceName, type Invited, join, readInvitation, signIn } from '../session.ts'
+import * as words from '../words/en.ts'
+import { Problem } from './problem.tsx'
+
+/** A card in the middle, with the heading that has the focus. */
+export function Entry({ title, children }: { title: string; children: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · ${words.product}`
+    heading.current?.focus()
+  }, [title])
+  return (
+    <main class="entry" id="content" tabIndex={-1}>
+      <div class="brand">
+        <Mark />
+        {words.product}
+      </div>
+      <section class="card">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {children}
+      </section>
+    </main>
+  )
+}
+
+const REASONS = { '': null, left: words.signedOut, ended: words.sessionEnded }
+
+export function SignInPage() {
+  const email = useSignal('')
+  const device = useDevice()
+  const password = useRef<HTMLInputElement>(null)
+  const run = useRun()
+  const reason = REASONS[signedOutBecause.value]
+  const isWrong = run.error.value instanceof CallRefused && run.error.value.code === 'AUTHENTICATION_FAILED'
+  const submit = async () => {
+    const text = password.current?.value ?? ''
+    if (email.value.trim() === '' || text === '') return
+    if (await run.start(words.signingIn, () => signIn(email.value.trim(), text, device.read()))) enter()
+    else if (password.current) password.current.value = ''
+  }
+  return (
+    <Entry title={words.signIn}>
+      {reason && (
+        <div class="notice" role="status">
+          {reason}
+        </div>
+      )}
+      <EntryForm action={words.signIn} busy={run.busy.value} submit={submit} error={isWrong ? null : run.error.value}>
+        <Field label={words.email} bind={email} autocomplete="username" autocapitalize="off" required />
+        <Password field={password} error={isWrong ? words.wrongPassword : undefined} />
+        {device.fields}
+      </EntryForm>
+    </Entry>
+  )
+}
+
+/** `invitation`: the key behind the `#` of the address, which is sent to nobody but this server. */
+export function JoinPage({ invitation }: { invitation: string }) {
+  const invited = useSignal<Invited | null>(null)
+  const failure = useSignal<unknown>(null)
+  const tries = useSignal(0)
+  const isSealed = failure.value instanceof CallRefused && failure.value.code === 'SERVER_NOT_READY'
+  useEffect(() => {
+    const timer = isSealed ? setTimeout(() => tries.value++, SEALED_WAIT_MS) : undefined
+    return () => clearTimeout(timer)
+  }, [failure.value])
+  useEffect(() => {
+    const controller = new AbortController()
+    readInvitation(invitation, controller.signal).then(
+      (found) => {
+        invited.value = found
+        failure.value = null
+      },
+      (error: unknown) => {
+        if (!controller.signal.aborted) failure.value = error
+      },
+    )
+    return () => controller.abort()
+  }, [invitation, tries.value])
+  if (failure.value instanceof CallRefused && failure.value.status === 404)
+    return (
+      <Entry title={words.joinGone} key="gone">
+        <p>{words.joinGoneText}</p>
+        <a href="/">{words.joinSignIn}</a>
+      </Entry>
+    )
+  if (isSealed) return <SealedPage />
+  if (failure.value)
+    return (
+      <Entry title={words.joinAction} key="failed">
+        <Problem error={failure.value} also={<Action onClick={() => location.reload()}>{words.again}</Action>} />
+      </Entry>
+    )
+  if (invited.value === null) return <Entry title={words.loading}>{null}</Entry>
+  return <JoinForm invitation={invitation} invited={invited.value} />
+}
+
+function JoinForm({ invitation, invited }: { invitation: string; invited: Invited }) {
+  const name = useSignal('')
+  const email = useSignal('')
+  const password = useRef<HTMLInputElement>(null)
+  const device = useDevice()
+  const run = useRun()
+  const submit = async () => {
+    const text = password.current?.value ?? ''
+    const own = email.value.trim()
+    if (name.value.trim() === '' || text === '' || (invited.email === null && own === '')) return
+    const parameters = { full_name: name.value.trim(), password: text, ...(invited.email === null && { email: own }) }
+    if (await run.start(words.joining, () => join(invitation, parameters, device.read()))) enter()
+  }
+  return (
+    <Entry title={words.joinTitle(invited.realm_name)} key="form">
+      <p>{words.joinLead(invited.realm_name)}</p>
+      <EntryForm action={words.joinAction} busy={run.busy.value} submit={submit} error={run.error.value}>
+        {invited.email === null ? (
+          <Field label={words.email} bind={email} autocomplete="username" autocapitalize="off" required />
+        ) : (
+          <p>
+            <span class="soft">{words.email}</span> <span class="id">{invited.email}</span>
+          </p>
+        )}
+        <Field label={words.fullName} bind={name} autocomplete="name" required />
+        <Password field={password} isNew hint={words.joinPasswordHint} />
+        {device.fields}
+      </EntryForm>
+      <a href="/">{words.joinSignIn}</a>
+    </Entry>
+  )
+}
+
+/** To the inbox; an invitation's key does not stay in the address. */
+function enter(): void {
+  if (location.pathname !== '/') {
+    history.replaceState(null, '', '/')
+    fragment.value = ''
+  }
+  signedOutBecause.value = ''
+  connect()
+}
+
+export function SealedPage() {
+  return (
+    <Entry title={words.sealedTitle} key="sealed">
+      <p>{words.sealedText}</p>
+    </Entry>
+  )
+}
+
+export function UnreachablePage() {
+  return (
+    <Entry title={words.unreachableTitle} key="unreachable">
+      <p>{words.unreachableText}</p>
+    </Entry>
+  )
+}
+
+function EntryForm(props: {
+  action: string
+  busy: string | false
+  submit: () => unknown
+  error: unknown
+  children: ComponentChildren
+}) {
+  const { action, busy, submit, error, children } = props
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      {children}
+      <Problem error={error} />
+      <Action submit kind="primary" busy={busy}>
+        {action}
+      </Action>
+    </form>
+  )
+}
+
+/** The password stays in its field: no signal, attribute or storage has it. */
+function Password(props: {
+  field: { current: HTMLInputElement | null }
+  isNew?: boolean
+  hint?: string
+  error?: string | undefined
+}) {
+  const { field, isNew = false, hint, error } = props
+  const id = useId()
+  const isShown = useSignal(false)
+  return (
+    <div class="field">
+      <label for={id}>{words.password}</label>
+      <div class="reveal">
+        <input
+          ref={field}
+          id={id}
+          type={(isShown.value ? 'text' : 'password') as 'password'}
+          autocomplete={isNew ? 'new-password' : 'current-password'}
+          autocapitalize="off"
+          spellcheck={false}
+          required
+          aria-invalid={error ? 'true' : undefined}
+          aria-describedby={`${id}-about`}
+        />
+        <button
+          type="button"
+          aria-pressed={isShown.value}
+          aria-label={`${words.show}: ${words.password}`}
+          onClick={() => {
+            isShown.value = !isShown.value
+          }}
+        >
+          {isShown.value ? words.hide : words.show}
+        </button>
+      </div>
+      <span id={`${id}-about`} aria-live="polite">
+        {error ? <span class="error">{error}</span> : hint && <span class="hint">{hint}</span>}
+      </span>
+    </div>
+  )
+}
+
+function useDevice() {
+  const name = useSignal(deviceName(navigator.userAgent))
+  const remember: Signal<boolean> = useSignal(true)
+  const id = useId()
+  return {
+    read: () => ({ device: name.value.trim() || deviceName(navigator.userAgent), remember: remember.value }),
+    fields: (
+      <>
+        <Field label={words.device} bind={name} hint={words.deviceHint} maxLength={60} />
+        <label class="choice" for={id}>
+          <input
+            id={id}
+            type="checkbox"
+            checked={remember.value}
+            onChange={(event) => {
+              remember.value = event.currentTarget.checked
+            }}
+          />
+          {words.remember}
+        </label>
+      </>
+    ),
+  }
+}

@@ -1,0 +1,183 @@
+/** The frame around the views: side bar with conversations, menu, and the view in the middle. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Action, Select } from '../../web/controls.tsx'
+import { Mark } from '../../web/mark.tsx'
+import { useRun } from '../../web/run.ts'
+import { theme } from '../../web/theme.ts'
+import { disconnect, isOffline } from '../connection.ts'
+import { type ConversationRef, INBOX, keyOf, type Place } from '../model/conversation.ts'
+import { isMuted, type RealmView } from '../model/realm.ts'
+import { linkTo, linkToChannel, personName, shortName } from '../names.ts'
+import { fragment } from '../place.ts'
+import { signOut } from '../session.ts'
+import * as words from '../words/en.ts'
+import { Count, Face } from './parts.tsx'
+import { Problem } from './problem.tsx'
+
+const DIRECTS_MAX = 12 // in the side bar; the others are found by their messages
+
+export function Frame({ realm, place, children }: { realm: RealmView; place: Place; children: ComponentChildren }) {
+  const total = realm.unread
+    .groups()
+    .filter(({ conversation }) => !isMuted(realm, conversation))
+    .reduce((sum, { ids }) => sum + ids.length, 0)
+  return (
+    <div class={`frame view-${place.view}`}>
+      {/* biome-ignore lint/a11y/useValidAnchor: a fragment that is followed would be another place */}
+      <a
+        class="skip"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault()
+          document.getElementById('content')?.focus()
+        }}
+      >
+        {words.skip}
+      </a>
+      <header class="side">
+        <div class="bar">
+          <a class="brand" href={INBOX}>
+            <Mark />
+            <span>{realm.name}</span>
+          </a>
+          <Menu realm={realm} />
+        </div>
+        <SideBar realm={realm} place={place} total={total} />
+      </header>
+      <main id="content" tabIndex={-1}>
+        <div role="status">{isOffline.value && <div class="offline">{words.offline}</div>}</div>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function SideBar({ realm, place, total }: { realm: RealmView; place: Place; total: number }) {
+  const here = place.view === 'conversation' ? keyOf(place.conversation) : ''
+  const groups = realm.unread.groups()
+  const channels = [...realm.channels.values()].sort(
+    (a, b) => Number(b.pin_to_top) - Number(a.pin_to_top) || a.name.localeCompare(b.name),
+  )
+  const topicsOf = (id: number): ConversationRef[] => {
+    const shown = groups
+      .map(({ conversation }) => conversation)
+      .filter((one) => one.kind === 'topic' && one.channelId === id && !isMuted(realm, one))
+    const open = place.view === 'conversation' ? place.conversation : null
+    const isListed = open !== null && shown.some((one) => keyOf(one) === here)
+    return open?.kind === 'topic' && open.channelId === id && !isListed ? [...shown, open] : shown
+  }
+  return (
+    <nav aria-label={words.conversations}>
+      <a class="row-link" href={INBOX} aria-current={place.view === 'inbox' ? 'page' : undefined}>
+        <span>{words.inbox}</span>
+        <Count value={total} />
+      </a>
+      {realm.directs.length > 0 && <h2>{words.direct}</h2>}
+      <ul>
+        {realm.directs.slice(0, DIRECTS_MAX).map((conversation) => (
+          <li key={keyOf(conversation)}>
+            <ConversationLink realm={realm} conversation={conversation} isHere={keyOf(conversation) === here} />
+          </li>
+        ))}
+      </ul>
+      {channels.length > 0 && <h2>{words.channels}</h2>}
+      <ul>
+        {channels.map((channel) => (
+          <li key={channel.stream_id} class={channel.is_muted ? 'muted' : undefined}>
+            <a
+              class="row-link"
+              href={linkToChannel(realm, channel.stream_id)}
+              aria-current={place.view === 'channel' && place.channelId === channel.stream_id ? 'page' : undefined}
+            >
+              <span>
+                <ChannelMark color={channel.color} />
+                {channel.name}
+              </span>
+            </a>
+            <ul>
+              {topicsOf(channel.stream_id).map((topic) => (
+                <li key={keyOf(topic)} class="topic">
+                  <ConversationLink realm={realm} conversation={topic} isHere={keyOf(topic) === here} />
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+function ConversationLink(props: { realm: RealmView; conversation: ConversationRef; isHere: boolean }) {
+  const { realm, conversation, isHere } = props
+  return (
+    <a class="row-link" href={linkTo(realm, conversation)} aria-current={isHere ? 'page' : undefined}>
+      <span>{shortName(realm, conversation)}</span>
+      <Count value={realm.unread.countOf(conversation)} />
+    </a>
+  )
+}
+
+/** The bar of a channel's color; set by the object model of styles, which the policy of the page lets through. */
+export function ChannelMark({ color }: { color: string }) {
+  return <span class="channel-mark" style={{ backgroundColor: color }} />
+}
+
+function Menu({ realm }: { realm: RealmView }) {
+  const run = useRun()
+  const menu = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    if (menu.current) menu.current.open = false
+  }, [fragment.value])
+  return (
+    <details class="who" ref={menu}>
+      <summary aria-label={words.menu}>
+        <Face person={realm.people.get(realm.ownId)} size="small" />
+      </summary>
+      <div class="menu">
+        <strong>{personName(realm, realm.ownId)}</strong>
+        <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
+        <Action
+          busy={run.busy.value}
+          onClick={async () => {
+            if (await run.start(words.signingOut, signOut)) disconnect('left')
+          }}
+        >
+          {words.signOut}
+        </Action>
+        <Problem error={run.error.value} />
+      </div>
+    </details>
+  )
+}
+
+/** The head of a view: what it is, and on a narrow screen the way back. */
+export function ViewTitle({
+  title,
+  before,
+  children,
+}: {
+  title: string
+  before?: ComponentChildren
+  children?: ComponentChildren
+}) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · ${words.product}`
+    heading.current?.focus({ preventScroll: true })
+  }, [title])
+  return (
+    <div class="title">
+      <a class="back" href={INBOX} aria-label={words.back}>
+        ‹
+      </a>
+      {before}
+      <h1 ref={heading} tabIndex={-1}>
+        {title}
+      </h1>
+      {children}
+    </div>
+  )
+}

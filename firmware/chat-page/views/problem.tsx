@@ -1,0 +1,30 @@
+/** An error in the words of the server. */
+
+import type { ComponentChildren } from 'preact'
+import { CallRefused } from '../api.ts'
+import * as words from '../words/en.ts'
+
+export function Problem({
+  error,
+  title = words.problemTitle,
+  also,
+}: {
+  error: unknown
+  title?: string
+  also?: ComponentChildren
+}) {
+  return (
+    <div role="alert">
+      {error ? (
+        <div class="notice bad">
+          <strong>{title}</strong>
+          <p>{textOf(error)}</p>
+          {also}
+        </div>
+      ) : null}
+    </div>
+  )
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof CallRefused ? error.message : error instanceof TypeError ? words.problemOffline : String(error)

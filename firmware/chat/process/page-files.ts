@@ -1,0 +1,184 @@
+/**
+ * The page of the chat, read from the disk when a browser asks: the memory of the process does not grow with it. It answers
+ * in every state, so that people see "Sealed" instead of an error. Contract section 3.10.
+ */
+
+import { closeSync, openSync, read, readSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Log } from '../../base/log.ts'
+import { prefixOf } from '../../base/login-limiter.ts'
+import { bodyReply, emptyReply, type Reply, toResponse } from '../../http/reply.ts'
+import { etagOf, judge } from '../../http/request/conditions.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+import { acceptsCoding } from '../pipeline/compression.ts'
+import { failureReply } from '../pipeline/envelope.ts'
+import { RATE_LIMITS } from '../pipeline/pipeline.ts'
+import { createRateLimiter } from '../pipeline/rate-limit.ts'
+
+/** One file of the page: tools/build-chat-page.ts writes them into one, the index first. */
+export interface PageFile {
+  readonly path: string
+  readonly type: string
+  readonly etag: string
+  /** Where it begins and how long it is; the same for its form compressed by Brotli, where there is one. */
+  readonly plain: readonly [offset: number, bytes: number]
+  readonly brotli?: readonly [offset: number, bytes: number]
+}
+
+export const INDEX_LENGTH_BYTES = 4
+const INDEX_BYTES_MAX = 64 * 1024 // some hundred files
+
+/** All of them are the one HTML, which looks at the address. */
+const HTML_PATHS: ReadonlySet<string> = new Set(['/', '/join/', '/login/', '/password/'])
+const MANIFEST_PATH = '/manifest.webmanifest'
+const NAME_WHILE_LOCKED = 'Coffer'
+
+/** Everything comes from this origin, nothing stands in line, and nobody may frame it. W3C CSP 3, Trusted Types. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+const HTML_HEADERS = {
+  ...HEADERS,
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=(), usb=()',
+}
+
+const NEWEST = 'no-cache'
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
+interface PageFilesOptions {
+  /** Null: the sources run, which have no page. */
+  file: URL | null
+  /** Null while the organization is not open. */
+  realmName: () => string | null
+  /** Seconds since the epoch, for the headers of the rate limit. */
+  timeS: () => number
+  log: Log
+  /** Must never jump. */
+  nowMs?: () => number
+}
+
+interface PageFiles {
+  /** Undefined for what is no address of the page. */
+  answer(exchange: Exchange): Promise<Response> | undefined
+  close(): void
+}
+
+/** Undefined where there is no page. */
+export function openPageFiles(options: PageFilesOptions): PageFiles | undefined {
+  const { file, realmName, timeS, log, nowMs = () => performance.now() } = options
+  const descriptor = file === null ? undefined : openIfThere(file, log)
+  if (descriptor === undefined) return undefined
+  const { files, start } = readIndex(descriptor)
+  const limiter = createRateLimiter(RATE_LIMITS.media, nowMs, timeS)
+
+  const readPart = async ([offset, bytes]: PageFile['plain']): Promise<Uint8Array<ArrayBuffer>> => {
+    const content = new Uint8Array(bytes)
+    const { bytesRead } = await promisify(read)(descriptor, content, 0, bytes, start + offset)
+    if (bytesRead !== bytes) throw new Error('The file of the page is shorter than its index says')
+    return content
+  }
+
+  async function fileReply(file: PageFile, exchange: Exchange): Promise<Reply> {
+    const isHtml = file.path === '/'
+    const part = acceptsCoding(exchange.header('accept-encoding') ?? '', 'br') ? file.brotli : undefined
+    const etag = etagOf(`${file.etag}${part === undefined ? '' : ' br'}`)
+    const headers = {
+      ...(isHtml ? HTML_HEADERS : HEADERS),
+      'cache-control': isHtml ? NEWEST : FOR_EVER,
+      ...(file.brotli && { vary: 'accept-encoding' }),
+      etag,
+    }
+    return (
+      unchanged(exchange, etag, headers) ??
+      bodyReply(200, await readPart(part ?? file.plain), file.type, {
+        ...headers,
+        ...(part && { 'content-encoding': 'br' }),
+      })
+    )
+  }
+
+  function manifestReply(exchange: Exchange): Reply {
+    const icon = [...files.values()].find(({ type }) => type === 'image/svg+xml')
+    const text = JSON.stringify({
+      name: realmName() ?? NAME_WHILE_LOCKED,
+      start_url: '/',
+      display: 'standalone',
+      icons: icon === undefined ? [] : [{ src: icon.path, sizes: 'any', type: icon.type }],
+    })
+    const etag = etagOf(text)
+    const headers = { ...HEADERS, 'cache-control': NEWEST, etag }
+    return unchanged(exchange, etag, headers) ?? bodyReply(200, text, 'application/manifest+json', headers)
+  }
+
+  async function reply(path: string, file: PageFile | undefined, exchange: Exchange): Promise<Reply> {
+    limiter.take(prefixOf(exchange.address))
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return wrongMethod()
+    return path === MANIFEST_PATH ? manifestReply(exchange) : fileReply(file!, exchange)
+  }
+
+  return {
+    answer(exchange) {
+      const [path = ''] = exchange.target.split('?', 1)
+      const file = files.get(HTML_PATHS.has(path) ? '/' : path)
+      if (file === undefined && path !== MANIFEST_PATH) return undefined
+      return reply(path, file, exchange)
+        .catch((error) => failureReply(error, log))
+        .then(toResponse)
+    },
+    close: () => closeSync(descriptor),
+  }
+}
+
+/** A version whose update came without the page serves the API all the same. */
+function openIfThere(file: URL, log: Log): number | undefined {
+  try {
+    return openSync(file, 'r')
+  } catch (error) {
+    log.warning('chat', `cannot open the page: ${(error as NodeJS.ErrnoException).code}`)
+    return undefined
+  }
+}
+
+function readIndex(descriptor: number): { files: ReadonlyMap<string, PageFile>; start: number } {
+  const length = Buffer.alloc(INDEX_LENGTH_BYTES)
+  readSync(descriptor, length)
+  const bytes = Math.min(length.readUInt32BE(), INDEX_BYTES_MAX)
+  const index = Buffer.alloc(bytes)
+  readSync(descriptor, index, 0, bytes, INDEX_LENGTH_BYTES)
+  const list = JSON.parse(index.toString()) as PageFile[]
+  return { files: new Map(list.map((file) => [file.path, file])), start: INDEX_LENGTH_BYTES + bytes }
+}
+
+function unchanged({ header }: Exchange, etag: string, headers: Readonly<Record<string, string>>): Reply | undefined {
+  const conditions = { ifMatch: header('if-match'), ifNoneMatch: header('if-none-match') }
+  const verdict = judge(conditions, { etag }, true)
+  return verdict === 'proceed' ? undefined : emptyReply(verdict, headers)
+}
+
+function wrongMethod(): Reply {
+  const allowed = ['GET', 'HEAD']
+  const body = { result: 'error', msg: 'Method Not Allowed', code: 'BAD_REQUEST', allowed_methods: allowed }
+  return bodyReply(405, JSON.stringify(body), 'application/json; charset=utf-8', { allow: allowed.join(', ') })
+}

@@ -1,0 +1,94 @@
+/**
+ * A real browser on the page of a real chat, over TLS. An error on the browser's console, a violation of the policy and a
+ * request to another origin fail the test.
+ */
+
+import assert from 'node:assert/strict'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { WAIT_MS_MAX } from '../../console/browser.ts'
+
+interface PageVisit {
+  page: Page
+  context: BrowserContext
+  origin: string
+  /** Statuses from 400 whose line on the browser's console is no fault. */
+  allowed: Set<number>
+  /** The server may be out of reach. */
+  mayBeAway: boolean
+  /** Every request that the page made, as `METHOD PATH`. */
+  requests: string[]
+  /** Throws unless all went well, and closes the window. */
+  end(): Promise<void>
+}
+
+interface PageWindow {
+  /** Statuses beside 401 that are no fault from the start. */
+  statuses?: number[]
+  path?: string
+  width?: number
+  height?: number
+  dark?: boolean
+}
+
+/** A window of its own: nothing is shared with another. 401 of a browser without a session is no fault. */
+export async function visitPage(browser: Browser, port: number, window: PageWindow = {}): Promise<PageVisit> {
+  const { path = '/', width = 1280, height = 860, dark = false, statuses = [] } = window
+  const origin = `https://127.0.0.1:${port}`
+  const context = await browser.newContext({
+    ignoreHTTPSErrors: true,
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  context.setDefaultTimeout(WAIT_MS_MAX)
+  const page = await context.newPage()
+  const faults: string[] = []
+  const requests: string[] = []
+  const allowed = new Set([401, ...statuses])
+  const here: PageVisit = { page, context, origin, allowed, mayBeAway: false, requests, end }
+  page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return
+    const status = /status of (\d{3})/.exec(message.text())?.[1]
+    const isFault = status === undefined || !allowed.has(Number(status))
+    if (isFault && !(here.mayBeAway && message.text().includes('net::ERR_'))) faults.push(`console: ${message.text()}`)
+  })
+  page.on('request', (request) => {
+    const url = request.url()
+    requests.push(`${request.method()} ${url.replace(origin, '').replace(/\?.*/, '')}`)
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) faults.push(`request to ${url}`)
+  })
+  page.on('response', async (response) => {
+    if (!response.headers()['content-type']?.startsWith('application/json')) return
+    const text = await response.text().catch(() => '')
+    if (text.includes('ignored_parameters_unsupported')) faults.push(`unknown parameters: ${response.url()} ${text}`)
+  })
+  await page.exposeFunction('reportFault', (text: string) => void faults.push(text))
+  await page.addInitScript(() => {
+    const report = (text: string) => (globalThis as unknown as { reportFault(text: string): void }).reportFault(text)
+    addEventListener('securitypolicyviolation', (event) =>
+      report(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+    )
+  })
+  const answer = await page.goto(`${origin}${path}`)
+  assert.equal(answer?.status(), 200, `${path} has no page: ${await answer?.text()}`)
+  return here
+
+  async function end(): Promise<void> {
+    await context.close()
+    assert.deepEqual(faults, [])
+  }
+}
+
+export async function signIn(page: Page, email: string, password: string, remember = true): Promise<void> {
+  await page.getByLabel('E-mail', { exact: true }).fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  if (!remember) await page.getByLabel('This is my device', { exact: false }).uncheck()
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor()
+}

@@ -1,0 +1,118 @@
+/** The files of the page as the chat's process answers them: contract section 3.10, and what they weigh. */
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { brotliDecompressSync } from 'node:zlib'
+import { createLog } from '../../../firmware/base/log.ts'
+import { openPageFiles } from '../../../firmware/chat/process/page-files.ts'
+import { exchangeOf } from '../../../firmware/http/server/exchange.ts'
+import { buildChatPage } from '../../../tools/build-chat-page.ts'
+
+const KB = 1000
+const built = await buildChatPage()
+const directory = mkdtempSync(join(tmpdir(), 'coffer-page-'))
+const file = pathToFileURL(join(directory, 'chat-page.bin'))
+writeFileSync(file, built.bytes)
+let realmName: string | null = null
+const logged: string[] = []
+const options = {
+  ...{ file, realmName: () => realmName, timeS: () => 0, nowMs: () => 0 },
+  log: createLog('info', ({ message }) => logged.push(message)),
+}
+const page = openPageFiles(options)!
+after(() => {
+  page.close()
+  rmSync(directory, { recursive: true })
+})
+
+async function get(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  const raw = new Request(`https://chat.example${path}`, { method, headers })
+  const answer = page.answer(exchangeOf({ env: {}, req: { raw } }))
+  if (answer === undefined) return null
+  const response = await answer
+  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+}
+
+test('entry script and style are small, and the same sources give the same bytes', async () => {
+  const sizeOf = (type: string) => built.files.find((one) => one.type.startsWith(type))!.brotli.length
+  assert.ok(sizeOf('text/javascript') <= 60 * KB, `${sizeOf('text/javascript')} bytes of script`)
+  assert.ok(sizeOf('text/css') <= 9 * KB, `${sizeOf('text/css')} bytes of style`)
+  assert.deepEqual(Buffer.from((await buildChatPage()).bytes), Buffer.from(built.bytes))
+  for (const input of Object.keys(built.metafile.inputs))
+    assert.match(input, /^(firmware\/(chat-page|web)|node_modules\/(preact|@preact\/signals|@preact\/signals-core))\//)
+  const html = Buffer.from(built.files[0]!.content).toString()
+  assert.doesNotMatch(html, /<style|style=|<script>|onload|https?:|\/page\/(main|style|icon)\./)
+})
+
+test('four addresses have the one HTML, others none', async () => {
+  const html = Buffer.from(built.files[0]!.content)
+  for (const path of ['/', '/join/', '/login/', '/password/', '/?x=1']) {
+    const answer = await get(path)
+    assert.deepEqual(answer!.bytes, html, path)
+    assert.equal(answer!.headers.get('cache-control'), 'no-cache')
+    assert.match(answer!.headers.get('content-security-policy')!, /^default-src 'none'; script-src 'self'; /)
+    for (const name of ['cross-origin-opener-policy', 'referrer-policy', 'permissions-policy', 'etag'])
+      assert.ok(answer!.headers.get(name), name)
+  }
+  for (const path of [
+    '/join',
+    '/index.html',
+    '/page/',
+    '/page/x.js',
+    '/api/v1/server_settings',
+    '//',
+    '/join/x',
+    '/__proto__',
+  ])
+    assert.equal(await get(path), null, path)
+})
+
+test('every file comes plain and compressed, with a strong etag of its own', async () => {
+  for (const { path, content, type } of built.files) {
+    const plain = (await get(path, { 'accept-encoding': 'gzip, br;q=0' }))!
+    const small = (await get(path, { 'accept-encoding': 'gzip, br' }))!
+    assert.deepEqual(plain.bytes, Buffer.from(content), path)
+    assert.deepEqual(brotliDecompressSync(small.bytes), Buffer.from(content))
+    assert.equal(small.headers.get('content-encoding'), 'br')
+    for (const { headers, bytes } of [plain, small]) {
+      assert.equal(headers.get('content-type'), type)
+      assert.equal(headers.get('content-length'), String(bytes.length))
+      assert.equal(headers.get('vary'), 'accept-encoding')
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.match(headers.get('etag')!, /^"[^"]+"$/)
+      if (path !== '/') assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    }
+    assert.notEqual(plain.headers.get('etag'), small.headers.get('etag'))
+    const unchanged = (await get(path, { 'accept-encoding': 'br', 'if-none-match': small.headers.get('etag')! }))!
+    assert.deepEqual([unchanged.status, unchanged.bytes.length], [304, 0])
+    assert.equal((await get(path, { 'if-match': '"x"' }))!.status, 412)
+  }
+})
+
+test('the manifest has the name of the organization once that is open', async () => {
+  const nameOf = async () => JSON.parse((await get('/manifest.webmanifest'))!.bytes.toString()).name
+  const before = (await get('/manifest.webmanifest'))!.headers.get('etag')!
+  assert.equal(await nameOf(), 'Coffer')
+  realmName = 'Example "quoted"'
+  assert.equal(await nameOf(), realmName)
+  assert.equal((await get('/manifest.webmanifest', { 'if-none-match': before }))!.status, 200)
+})
+
+test('other methods are 405, and files without end are refused', async () => {
+  const post = (await get('/', {}, 'POST'))!
+  assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
+  let refused = 0
+  for (let call = 0; call < 2100; call++) if ((await get('/manifest.webmanifest'))!.status === 429) refused++
+  assert.ok(refused > 100 && refused < 300, `${refused} of 2100`)
+})
+
+test('a program without the page serves none, and says why', () => {
+  assert.equal(openPageFiles({ ...options, file: null }), undefined)
+  assert.deepEqual(logged, [])
+  assert.equal(openPageFiles({ ...options, file: new URL('missing.bin', file) }), undefined)
+  assert.match(logged.join(), /cannot open the page: ENOENT/)
+})

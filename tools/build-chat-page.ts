@@ -1,0 +1,87 @@
+/**
+ * The page of the chat, firmware/chat-page, as one file that the chat's process reads parts of: the length of an index, the index, and
+ * the files it lists, plain and compressed. One file, so that update images, which have no folders, take it as they take others.
+ */
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { build, type Metafile } from 'esbuild'
+import { INDEX_LENGTH_BYTES, type PageFile } from '../firmware/chat/process/page-files.ts'
+
+const HASH_CHARACTERS = 16 // 64 bits: it only has to differ between versions
+const root = fileURLToPath(new URL('..', import.meta.url))
+const source = resolve(root, 'firmware/chat-page')
+
+interface BuiltPage {
+  /** For `dist/chat-page.bin`. */
+  bytes: Uint8Array
+  files: { path: string; type: string; content: Uint8Array; brotli: Uint8Array }[]
+  /** For the list of bundled packages. */
+  metafile: Metafile
+}
+
+/** The same sources give the same bytes. */
+export async function buildChatPage(): Promise<BuiltPage> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { page: 'firmware/chat-page/main.tsx', style: 'firmware/chat-page/style.css' },
+    outdir: 'dist',
+    bundle: true,
+    write: false,
+    metafile: true,
+    minify: true,
+    platform: 'browser',
+    target: ['chrome133', 'firefox133', 'safari18.2'],
+    format: 'esm',
+    jsx: 'transform',
+    jsxFactory: 'createElement',
+    jsxFragment: 'Fragment',
+    inject: ['firmware/web/jsx.ts'],
+    tsconfigRaw: {},
+    legalComments: 'none', // the licenses are in LICENSES.txt
+    charset: 'utf8',
+    logLevel: 'warning',
+  })
+  const output = (extension: string) => outputFiles.find(({ path }) => path.endsWith(extension))!.contents
+  const script = named(output('.js'), 'js', 'text/javascript')
+  const style = named(output('.css'), 'css', 'text/css')
+  const icon = named(readFileSync(resolve(source, 'icon.svg')), 'svg', 'image/svg+xml')
+  const html = readFileSync(resolve(source, 'index.html'), 'utf8')
+    .replace('/page/main.js', script.path)
+    .replace('/page/style.css', style.path)
+    .replace('/page/icon.svg', icon.path)
+  const files = [{ path: '/', type: 'text/html; charset=utf-8', content: Buffer.from(html) }, script, style, icon].map(
+    (file) => ({ ...file, brotli: compress(file.content) }),
+  )
+  return { bytes: pack(files), files, metafile }
+}
+
+function named(content: Uint8Array, extension: string, type: string) {
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, HASH_CHARACTERS)
+  return { path: `/page/${hash}.${extension}`, type, content }
+}
+
+const compress = (content: Uint8Array): Uint8Array =>
+  brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } })
+
+function pack(files: BuiltPage['files']): Uint8Array {
+  let offset = 0
+  const place = (content: Uint8Array): [number, number] => {
+    const at: [number, number] = [offset, content.length]
+    offset += content.length
+    return at
+  }
+  const index = files.map(
+    ({ path, type, content, brotli }): PageFile => ({
+      ...{ path, type, plain: place(content), brotli: place(brotli) },
+      etag: createHash('sha256').update(content).digest('base64url'),
+    }),
+  )
+  const text = Buffer.from(JSON.stringify(index))
+  const length = Buffer.alloc(INDEX_LENGTH_BYTES)
+  length.writeUInt32BE(text.length)
+  return Buffer.concat([length, text, ...files.flatMap(({ content, brotli }) => [content, brotli])])
+}
