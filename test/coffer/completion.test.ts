@@ -49,7 +49,7 @@ const LINES = [
 ] as const
 
 /** As a package installs it. */
-const FROM_FPATH = 'PS1="ready> "; cp coffer.zsh _coffer; fpath=(. $fpath); autoload -U compinit; compinit -u -D'
+const FROM_FPATH = 'PS1="ready> "; cp coffer.zsh _coffer; fpath=($PWD $fpath); autoload -U compinit; compinit -u -D'
 
 for (const [shell, reads, how] of [
   ['bash', READS.bash, ''],
