@@ -10,7 +10,7 @@ import { removeSnapshot } from '../store/snapshot.ts'
 import type { Vault } from '../store/vault.ts'
 import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import type { ChatBackups, ChatCopy } from './chat.ts'
-import { type Omitted, omittedByNethsm } from './nethsm/omissions.ts'
+import { defaultFormat, type Omitted, omittedByNethsm } from './nethsm/omissions.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { type Restoration, replaceRecords } from './replacement.ts'
 import { EMPTY_REPORT, parseReport, type RestoreReport } from './restore-report.ts'
@@ -74,9 +74,8 @@ export class Backups {
     return backup.omitted.length > 0 ? backup : { ...backup, stream: this.#noted(backup.stream) }
   }
 
-  /** That of a NetHSM where a backup in it is complete. */
   get defaultFormat(): BackupFormat {
-    return this.omittedByNethsm.length > 0 ? 'coffer' : 'nethsm'
+    return defaultFormat(this.omittedByNethsm)
   }
 
   get omittedByNethsm(): readonly Omitted[] {

@@ -10,6 +10,16 @@ import { readBackupKey } from '../backup-key.ts'
 export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console'] as const
 export type Omitted = (typeof OMITTABLE)[number]
 
+/**
+ * Data that a restore could not bring back in another way. The other two are single settings: published clients, which read
+ * the form of a NetHSM alone, make their backups with a time server set as well.
+ */
+const DATA: ReadonlySet<Omitted> = new Set(['chat', 'namespace-quotas'])
+
+/** The form of a backup for which none is asked. */
+export const defaultFormat = (omitted: readonly Omitted[]): 'coffer' | 'nethsm' =>
+  omitted.some((name) => DATA.has(name)) ? 'coffer' : 'nethsm'
+
 interface Present {
   device: DeviceArea
   records: Records
