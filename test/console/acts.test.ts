@@ -63,6 +63,9 @@ test('every recorded act has words, for its success and for its refusal', () => 
     }
   }
   assert.equal(auditDid({ action: 'POST /unlock', result: 403 }), 'Tried to unlock: refused (403)')
+  assert.equal(auditDid({ action: 'POST /unlock', result: 204 }), 'Unlocked')
+  assert.equal(auditDid({ action: 'PUT /users/{user}/tags/{tag}', result: 204 }), 'Gave a user a tag')
+  assert.equal(auditDid({ action: 'DELETE /keys/{id}', result: 204 }), 'Deleted a key')
   assert.equal(auditDid({ action: 'GET /keys/{id}', result: 403 }), 'Tried to read keys: refused (403)')
   const line = { key: 'web', namespace: 'team', facts: { tag: 'berlin' } } as unknown as AuditLine
   assert.deepEqual(auditTouched(line), ['team/web', 'berlin'])
