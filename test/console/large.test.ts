@@ -83,6 +83,8 @@ test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first lette
     const installing = page.getByRole('button', { name: /^All sent. Being checked and installed: / })
     const seen = file === backup ? installing.waitFor() : undefined // from before it begins: it takes no time on a fast computer
     await page.getByRole('button', { name: 'Restore' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('restore')
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click()
     await seen
     await page.getByText(file === cut ? 'Nothing was changed.' : 'Restored.').waitFor()
   }
