@@ -70,7 +70,7 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
   }
 }
 
-export interface Imported {
+interface Imported {
   changes: RecordChange[]
   clusterCa: Uint8Array | null
   omissions: Omission[]
