@@ -23,9 +23,10 @@ async function backUp(rig: Rig, query = '') {
 }
 
 const SETTINGS = [
-  ['namespace-quotas', '/namespaces/team/quota', { keys: 7 }],
-  ['ntp', '/config/ntp', { ntpIP: '192.0.2.9' }],
-  ['console', '/config/console', { status: 'off' }],
+  ['namespace-quotas', '/namespaces/team/quota', { keys: 7 }, 'coffer'],
+  // Single settings: clients that read the form of a NetHSM alone have them, too.
+  ['ntp', '/config/ntp', { ntpIP: '192.0.2.9' }, 'nethsm'],
+  ['console', '/config/console', { status: 'off' }, 'nethsm'],
 ] as const
 
 test('the form of a NetHSM is the default while it holds everything', async (t) => {
@@ -35,14 +36,15 @@ test('the form of a NetHSM is the default while it holds everything', async (t) 
   assert.ok((await statusOf(rig, 'backup')).lastComplete)
 })
 
-for (const [name, path, json] of SETTINGS)
-  test(`with ${name} the default is the own form, and the other names what it omits`, async (t) => {
+for (const [name, path, json, byDefault] of SETTINGS)
+  test(`with ${name} the default is the form ${byDefault}, and that of a NetHSM names what it omits`, async (t) => {
     const rig = await furnishedRig(t)
     assert.equal(await rig.status('PUT', path, { as: 'admin', json }), 204)
-    assert.deepEqual(await statusOf(rig, 'backup'), { defaultFormat: 'coffer', nethsmOmits: [name] })
+    assert.deepEqual(await statusOf(rig, 'backup'), { defaultFormat: byDefault, nethsmOmits: [name] })
     assert.deepEqual(await backUp(rig, '?format=nethsm'), { form: 'nethsm', omits: name, isNethsm: true })
     assert.equal((await statusOf(rig, 'admin')).lastComplete, undefined)
-    assert.deepEqual(await backUp(rig), { form: 'coffer', omits: undefined, isNethsm: false })
+    assert.equal((await backUp(rig)).form, byDefault)
+    assert.deepEqual(await backUp(rig, '?format=coffer'), { form: 'coffer', omits: undefined, isNethsm: false })
     assert.ok((await statusOf(rig, 'admin')).lastComplete)
   })
 

@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import type { AuditLine } from '../../client/audit-lines.ts'
-import { type Expectations, type Verdict, verifyExport } from '../../client/audit-verify.ts'
+import type { Expectations, Verdict } from '../../client/audit-verify.ts'
 import type * as T from '../../client/types.ts'
 import { Action, Code, Field, member } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
@@ -11,6 +11,7 @@ import type { Api } from '../api.ts'
 import { auditDid, auditResultWord, auditTouched } from '../audit-words.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
+import { loadVerification } from '../load-verification.ts'
 import { FileDrop, saveFile } from '../parts/controls.tsx'
 import { Card, Columns, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
@@ -185,6 +186,7 @@ function Verify({ api }: { api: Api }) {
           ...(key.value !== '' && { key: key.value.trim().toLowerCase() }),
         }
         const seen = (lines: number) => run.say(words.auditVerifying(lines))
+        const { verifyExport } = await loadVerification()
         verdict.value = await verifyExport(counted(body, seen, signal), expectations)
       }),
     )

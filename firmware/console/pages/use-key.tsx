@@ -8,11 +8,11 @@ import { curveOf } from '../../client/public-key.ts'
 import { segment } from '../../client/request.ts'
 import { decryptModes, type SignMode, signModes } from '../../client/signatures.ts'
 import type * as T from '../../client/types.ts'
-import { verifyEcdsa, verifyPkcs1, verifyPss } from '../../client/verify-digest.ts'
 import { Action, Field, Select, TextArea } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { digestOf } from '../hashing.ts'
+import { loadVerification } from '../load-verification.ts'
 import { Copyable, FileDrop, saveFile } from '../parts/controls.tsx'
 import { Card, Row } from '../parts/frame.tsx'
 import { Form } from '../parts/loading.tsx'
@@ -188,6 +188,7 @@ async function verify(
 ): Promise<boolean | null> {
   const parts = publicParts(details)
   const { modulus, publicExponent, data } = parts
+  const { verifyEcdsa, verifyPkcs1, verifyPss } = await loadVerification()
   if (mode === 'ECDSA' && data) return verifyEcdsa(curveOf(parts), data, message, signature)
   if (hash !== null && modulus && publicExponent) {
     const check = mode.startsWith('PSS') ? verifyPss : verifyPkcs1

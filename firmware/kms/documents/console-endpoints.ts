@@ -10,6 +10,8 @@ export interface ConsoleFiles {
   /** `name` is made of the contents, `<hash>.js`: `/console/<hash>.js` is the same for ever. */
   js: { name: string; text: string }
   css: { name: string; text: string }
+  /** Loaded when something is to be verified. */
+  verification: { name: string; text: string }
   command: string | null
 }
 
@@ -42,7 +44,7 @@ const SCRIPT_TYPE = 'text/javascript'
 
 /** With full paths: they stand outside the base path of the API. While `isOn` says no they are unknown. */
 export function consoleDeclarations<S>(
-  { html, js, css, command }: ConsoleFiles,
+  { html, js, css, verification, command }: ConsoleFiles,
   isOn: (services: S) => boolean,
 ): Declaration<S>[] {
   const file = (path: string, type: string, cacheControl: string, summary: string, text: string): Declaration<S> => {
@@ -64,6 +66,7 @@ export function consoleDeclarations<S>(
   return [
     file('/', 'text/html', NEWEST, 'The page for browsers', html),
     file(`/console/${js.name}`, SCRIPT_TYPE, FOR_EVER, 'Its script', js.text),
+    file(`/console/${verification.name}`, SCRIPT_TYPE, FOR_EVER, 'Its script that verifies', verification.text),
     file(`/console/${css.name}`, 'text/css', FOR_EVER, 'Its style sheet', css.text),
     ...(command === null
       ? []
