@@ -53,6 +53,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
     ...COMMON,
     entryPoints: { console: 'firmware/console/main.tsx', style: 'firmware/console/style.css' },
     define: { VERIFICATION_SCRIPT: JSON.stringify(`/console/${verification.name}`) },
+    external: ['/console/*'],
     format: 'iife',
     // Shorter than the automatic form, whose children are members; types are checked with that one.
     jsx: 'transform',
