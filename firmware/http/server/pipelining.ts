@@ -140,7 +140,24 @@ function readAsStream(socket: Socket, onData: (bytes: Buffer) => void): (bytes: 
   const parse = socket.listeners('data')[0] as (bytes: Buffer) => void
   socket.on('data', onData)
   socket.off('data', parse)
+  socket.on('resume', () => startReading(socket))
   return parse
+}
+
+/**
+ * Node's server may have stopped the native handle just before, since the client has not read an answer. The listener that starts it
+ * again has gone with the native reading, and the stream, which did not stop it, takes it to be running.
+ */
+function startReading(socket: Socket): void {
+  const { _handle: handle } = socket as Socket & { _handle: NativeHandle | null }
+  if (handle === null || handle.reading) return
+  handle.reading = true
+  handle.readStart()
+}
+
+interface NativeHandle {
+  reading: boolean
+  readStart(): void
 }
 
 /** Node's server has paused the socket, and the parser takes nothing until the client has read its answers. */
