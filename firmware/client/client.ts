@@ -116,8 +116,8 @@ const configuration = ({ get, text, post, put, putPem, requestPem }: Calls) => (
   setTlsCertificate: (pem: string, o?: Options) => putPem('/config/tls/cert.pem', pem, o),
   tlsRequest: (subject: T.Subject, o?: Options) => requestPem('/config/tls/csr.pem', subject, o),
   generateTlsKey: (key: T.TlsKeyGenerate, o?: Options) => post('/config/tls/generate', key, o),
-  clusterAuthority: (o?: Options) => text('/config/tls/cluster-ca.pem', o),
-  setClusterAuthority: (pem: string, o?: Options) => putPem('/config/tls/cluster-ca.pem', pem, o),
+  clusterAuthority: (o?: Options) => text('/cluster/tls/ca.pem', o),
+  setClusterAuthority: (pem: string, o?: Options) => putPem('/cluster/tls/ca.pem', pem, o),
 })
 
 /** Section 3.9 of the contract. */
