@@ -5,20 +5,22 @@ export async function madeBy<T>(
   work: () => T | Promise<T>,
 ): Promise<{ result: T; memories: Uint8Array[]; secrets: Uint8Array[] }> {
   type Exports = { memory: { buffer: ArrayBuffer } }
-  const wasm = (globalThis as unknown as { WebAssembly: { Instance: new (module: object) => { exports: Exports } } })
-    .WebAssembly
+  const wasm = (
+    globalThis as unknown as { WebAssembly: { Instance: new (...values: object[]) => { exports: Exports } } }
+  ).WebAssembly
   const { Instance } = wasm
   const Buffers = globalThis.ArrayBuffer
   const [memories, secrets]: [Uint8Array[], Uint8Array[]] = [[], []]
   wasm.Instance = class extends Instance {
-    constructor(module: object) {
-      super(module)
-      memories.push(new Uint8Array(this.exports.memory.buffer))
+    constructor(...values: object[]) {
+      super(...values)
+      // Modules of the engine import nothing. Node makes one that does when it first reads TypeScript that is not cached.
+      if (values.length === 1) memories.push(new Uint8Array(this.exports.memory.buffer))
     }
   }
   globalThis.ArrayBuffer = new Proxy(Buffers, {
-    construct(target, [bytes]: [number]) {
-      const buffer = new target(bytes)
+    construct(target, [bytes, ...options]: [number, object?]) {
+      const buffer = new target(bytes, ...options)
       if (bytes > 0) secrets.push(new Uint8Array(buffer))
       return buffer
     },
