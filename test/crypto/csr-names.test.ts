@@ -4,6 +4,9 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import test from 'node:test'
 import { operationalRig } from '../support/in-process.ts'
+import { fileNeeds } from '../support/tools.ts'
+
+await fileNeeds('openssl')
 
 const namesIn = (pem: string): string | null => {
   const text = execFileSync('openssl', ['req', '-noout', '-text', '-nameopt', 'utf8'], { input: pem, encoding: 'utf8' })
