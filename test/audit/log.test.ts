@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { LINES_DEFAULT } from '../../firmware/audit/audit-log.ts'
 import { BLOCK_LINES_MAX } from '../../firmware/audit/blocks.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
@@ -12,6 +12,9 @@ import type { StoreFile } from '../../firmware/store/store.ts'
 import { putOldRows } from '../store/old-rows.ts'
 import { createStoreRig, text, utf8 } from '../store/rig.ts'
 import { createAuditRig, event, exportTexts, keepLines, problemsOf, readAll, recordLines, verify } from './rig.ts'
+
+// Of firmware/audit/flush-timer.ts: a group of lines waits so long at least and at most.
+const [GROUP_MS_MIN, GROUP_MS_MAX] = [400, 1000]
 
 const rows = (store: StoreFile): number[] =>
   databaseOf(store).prepare<[], number>('SELECT slot FROM audit WHERE slot > 0 ORDER BY slot').pluck().all()
@@ -66,6 +69,7 @@ test('many lines share a row, and survive closing', async (t) => {
 })
 
 test('a line that must be on disk takes those before it along, and waits; others wait for the group', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const { store, log } = createAuditRig(t)
   recordLines(log, 5)
   assert.equal(store.writes, 0)
@@ -75,21 +79,23 @@ test('a line that must be on disk takes those before it along, and waits; others
   assert.equal(store.writes, 1, 'what arrives together is committed together')
   assert.deepEqual(rows(store), [1, 6], 'a row for each kind')
   recordLines(log, 5)
-  await wait(50)
+  t.mock.timers.tick(GROUP_MS_MIN - 1)
+  await turn()
   assert.equal(store.writes, 1)
-  for (let tries = 0; tries < 100 && store.writes === 1; tries++) await wait(20)
+  t.mock.timers.tick(GROUP_MS_MAX - GROUP_MS_MIN + 1)
   assert.equal(store.writes, 2)
   assert.deepEqual(rows(store), [1, 6, 8])
 })
 
 test('a full group is written at once, and synced within a second', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const rig = createAuditRig(t)
   recordLines(rig.log, 200)
-  await new Promise(setImmediate)
+  await turn()
   assert.deepEqual([rig.synced, rows(rig.store)], [[false], [1]])
-  for (let tries = 0; tries < 100 && rig.synced.length === 1; tries++) await wait(20)
+  t.mock.timers.tick(GROUP_MS_MAX)
   assert.deepEqual(rig.synced, [false, true])
-  await wait(600)
+  t.mock.timers.tick(GROUP_MS_MAX)
   assert.equal(rig.synced.length, 2, 'then it rests')
   recordLines(rig.log, 200)
   await rig.log.record(event(), 'change')
@@ -127,6 +133,7 @@ test('keeps the configured number of lines, verifiable across the cut', async (t
 })
 
 test('a smaller limit takes effect at once for readers, and bit by bit on disk', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const rig = createAuditRig(t)
   rig.store.transaction(() => {
     for (let n = 0; n < 5200; n++) {
@@ -138,10 +145,10 @@ test('a smaller limit takes effect at once for readers, and bit by bit on disk',
   keepLines(rig.log, 1000)
   assert.equal((await readAll(rig.log)).sequences.length, 1000)
   assert.ok(rows(rig.store).length > 1000)
-  for (let tries = 0; tries < 100 && rows(rig.store).length > 1000; tries++) await wait(50)
+  for (let groups = 0; groups < 100 && rows(rig.store).length > 1000; groups++) t.mock.timers.tick(GROUP_MS_MAX)
   assert.equal(rows(rig.store).length, 1000)
   const { writes } = rig.store
-  await wait(600)
+  t.mock.timers.tick(GROUP_MS_MAX)
   assert.equal(rig.store.writes, writes, 'then it rests')
   assert.deepEqual(await problemsOf(rig.log), [])
 })
@@ -272,12 +279,14 @@ test('a full disk: lines that must be on disk fail and wait, keys cannot be used
 })
 
 test('what waits for a full disk is written by itself once there is room', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const rig = createAuditRig(t)
   rig.full = true
   recordLines(rig.log, 3)
-  for (let tries = 0; tries < 100 && rig.errors.length === 0; tries++) await wait(20)
+  t.mock.timers.tick(GROUP_MS_MAX)
+  assert.equal(rig.errors.length, 1)
   rig.full = false
-  for (let tries = 0; tries < 100 && rows(rig.store).length === 0; tries++) await wait(20)
+  t.mock.timers.tick(GROUP_MS_MAX)
   assert.deepEqual(rows(rig.store), [1])
 })
 

@@ -95,14 +95,22 @@ const moveLogs = ({ chat }: TestChat): void => {
   copying.end()
 }
 
+/** A copy of the directory in which all changes of `act`, and no others, are in the logs: no checkpoint comes meanwhile. */
+async function logOf(t: TestContext, rig: TestChat, act: () => Promise<unknown>): Promise<string> {
+  const { copying } = rig.chat.realm.store
+  copying.begin()
+  await act()
+  const sound = scratchDirectory(t)
+  cpSync(rig.directory, sound, { recursive: true })
+  copying.end()
+  return sound
+}
+
 for (const name of DATABASES)
   test(`what was changed in the log of ${name} ends it there, and that is said`, { timeout: 300_000 }, async (t) => {
     const rig = await openTestChat()
     t.after(() => rig.close())
-    moveLogs(rig)
-    await aDay(rig)
-    const sound = scratchDirectory(t)
-    cpSync(rig.directory, sound, { recursive: true })
+    const sound = await logOf(t, rig, () => aDay(rig))
     const copy = changed(t, sound)
     const log = `${name}-wal`
     const bytes = readFileSync(join(sound, log))
@@ -142,12 +150,11 @@ function open(directory: string, name: DatabaseName) {
 test('a log that is whole, cut off in its last change or left of before is not called damaged', async (t) => {
   const rig = await openTestChat()
   t.after(() => rig.close())
-  moveLogs(rig)
   const channel = rig.channel('Denmark', [rig.owner])
-  for (let sent = 0; sent < 5; sent++)
-    await rig.owner.post('/messages', { type: 'channel', to: channel.id, topic: `t${sent}`, content: 'x' })
-  const sound = scratchDirectory(t)
-  cpSync(rig.directory, sound, { recursive: true })
+  const sound = await logOf(t, rig, async () => {
+    for (let sent = 0; sent < 5; sent++)
+      await rig.owner.post('/messages', { type: 'channel', to: channel.id, topic: `t${sent}`, content: 'x' })
+  })
   const copy = changed(t, sound)
   const bytes = readFileSync(join(sound, 'chat.db-wal'))
   const ends = new Set<string>()
