@@ -2,33 +2,22 @@
  * The data partition: made when it is new, checked at each start, and never made anew unless a factory reset asks for
  * it. Whatever cannot be mended is said, and left as it is.
  *
- * A mark on the ESP stands from the decision to make it until it is whole, so that a power cut in between cannot leave
- * half of it. A freshly flashed partition begins with zeros. So may one that something has written over: a second mark
- * stands from the first time on that it was made.
+ * A mark on the ESP (data-marks.ts) stands from the decision to make it until it is whole, so that a power cut in between
+ * cannot leave half of it. A freshly flashed partition begins with zeros. So may one that something has written over: a
+ * second mark stands from the first time on that it was made.
  */
 
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  rmSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync } from 'node:fs'
 import { syncDirectory } from '../base/files.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
+import { createDataMarks } from './data-marks.ts'
+import { recordGoodVersion } from './device-start.ts'
 import { FIRMWARE_ID } from './launcher.ts'
 import type { OurDisk } from './system/disk.ts'
 import { checkFileSystem } from './system/file-system-check.ts'
 import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './system/mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './system/programs.ts'
 
-const TO_BE_MADE = `${ESP}/EFI/coffer/make-data`
-const MADE = `${ESP}/EFI/coffer/data-made`
 const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and its first tables there
 // mke2fs(8). Few files, most of them large. What is kept back is for us: the firmware cannot fill the disk to the last block.
 export const MAKE_FILE_SYSTEM = [
@@ -49,8 +38,8 @@ export const MAKE_FILE_SYSTEM = [
 interface DataPartition {
   /** Mounts it, after making or checking it. Resolves with what makes it unusable, or null. */
   open(): Promise<string | null>
-  /** From now on everything on it goes, by `erase` or by the next `open`. */
-  condemn(): void
+  /** From now on everything on it goes, by `erase` or by the next `open`, but that `goodVersion` is good. */
+  condemn(goodVersion: string | null): void
   /** Everything on it goes, once it is condemned. What a power cut interrupts is finished by the next `open`. */
   erase(): Promise<void>
 }
@@ -63,6 +52,8 @@ interface DataPartitionOptions {
 }
 
 export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOptions): DataPartition {
+  const marks = createDataMarks({ directory: `${ESP}/EFI/coffer`, change: withWritableEsp })
+
   /** With the mark standing. */
   async function make(): Promise<void> {
     await mustRun('/usr/sbin/mke2fs', [...MAKE_FILE_SYSTEM, disk.data])
@@ -70,9 +61,10 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
     chmodSync(DATA, 0o711) // the firmware passes through to its store and sees nothing else
     mkdirSync(STORE, { mode: 0o700 })
     chownSync(STORE, FIRMWARE_ID, FIRMWARE_ID)
+    const goodVersion = marks.goodVersion()
+    if (goodVersion !== null) recordGoodVersion(DATA, goodVersion)
     syncDirectory(DATA)
-    setMark(MADE)
-    clearMark(TO_BE_MADE)
+    marks.setMade()
   }
 
   /** The disk is in use, so that the kernel does not read its table anew; it is told of this one partition. */
@@ -106,7 +98,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
 
   return {
     open: async () => {
-      if (existsSync(TO_BE_MADE)) {
+      if (marks.isToBeMade()) {
         say('The data partition is being made again: that was interrupted.')
         forgetLeftKeys()
         await grow()
@@ -115,9 +107,9 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
         return null
       }
       if (beginsWithZeros(disk.data)) {
-        if (existsSync(MADE)) return 'the beginning of the data partition is gone: it holds zeros'
+        if (marks.isMade()) return 'the beginning of the data partition is gone: it holds zeros'
         say('The data partition is being made.')
-        setMark(TO_BE_MADE)
+        marks.setToBeMade(null)
         await grow()
         await make()
         return null
@@ -133,10 +125,10 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       if (!existsSync(STORE)) createStoreCopy(STORE).restore() // which a power cut has interrupted
       const losses = findLosses()
       if (losses !== null) unmountData()
-      else if (!existsSync(MADE)) setMark(MADE) // by a version that had no such mark
+      else if (!marks.isMade()) marks.setMade() // by a version that had no such mark
       return losses
     },
-    condemn: () => setMark(TO_BE_MADE),
+    condemn: marks.setToBeMade,
     erase: async () => {
       forgetKeys()
       if (existsSync(STORE)) unmountData()
@@ -144,22 +136,6 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       await make()
     },
   }
-}
-
-function setMark(mark: string): void {
-  if (existsSync(mark)) return
-  withWritableEsp(() => {
-    mkdirSync(dirname(mark), { recursive: true })
-    closeSync(openSync(mark, 'w'))
-    syncDirectory(dirname(mark))
-  })
-}
-
-function clearMark(mark: string): void {
-  withWritableEsp(() => {
-    rmSync(mark)
-    syncDirectory(dirname(mark))
-  })
 }
 
 /** What a repair may leave behind: a file system in order, without what was on it. */

@@ -142,7 +142,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     logTo: (terminal) => keepPrompt(terminal, limitLines(terminal.print)),
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     prepare: (action) => {
-      if (action === 'factoryReset') partition.condemn()
+      if (action === 'factoryReset') partition.condemn(slots.goodVersion())
     },
     perform: async (action) => {
       keys.wipe()
@@ -153,7 +153,6 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       if (action === 'factoryReset') {
         say('Factory reset: everything on the data partition is being erased.')
         await partition.erase()
-        slots.dataErased()
         say('Factory reset: done.')
       }
       say('The machine is restarting.')

@@ -38,8 +38,8 @@ interface CountedBoot {
 }
 
 export interface DeviceSlots extends Slots {
-  /** The data partition was made anew, its record with it: the running version stays good if it was. */
-  dataErased(): void
+  /** The version that ran last and was good, which a factory reset leaves so; null if none has. */
+  goodVersion(): string | null
 }
 
 export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
@@ -133,10 +133,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
       else if (running.counted) endStart(machine)
       running = { ...running, trial: false, counted: false }
     },
-    dataErased: () => {
-      const isGood = machine !== null && running !== null && !running.trial
-      record.saveIfPossible({ active: isGood ? own.version : null, trial: null, fallback: null })
-    },
+    goodVersion: () => record.value.active,
     noteFailure: (problem) => noteFailure(record, own.version, problem),
     take: (step) => {
       if (machine === null) {

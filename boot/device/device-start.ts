@@ -22,15 +22,19 @@ const recordSchema = z.object({
 
 type SlotsRecord = ReturnType<typeof openSlotsRecord>
 
-export function openSlotsRecord(dataDirectory: string) {
-  const fresh = { active: null, trial: null, fallback: null }
-  return openRecord({
+const FRESH = { active: null, trial: null, fallback: null }
+
+export const openSlotsRecord = (dataDirectory: string) =>
+  openRecord({
     path: `${dataDirectory}/slots.json`,
     schema: recordSchema,
-    initial: fresh,
-    damaged: { ...fresh, fallback: 'The record of installed versions is damaged' },
+    initial: FRESH,
+    damaged: { ...FRESH, fallback: 'The record of installed versions is damaged' },
   })
-}
+
+/** For a data partition that is made anew. */
+export const recordGoodVersion = (dataDirectory: string, version: string): void =>
+  openSlotsRecord(dataDirectory).save({ ...FRESH, active: version })
 
 interface StartOptions {
   own: SlotsOptions['own']

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type DeviceSlots, openDeviceSlots } from '../../../boot/device/device-slots.ts'
+import { recordGoodVersion } from '../../../boot/device/device-start.ts'
 import { type BootEntry, type BootLoader, entryName, parseEntry } from '../../../boot/device/esp/boot-count.ts'
 import { createEsp, type Esp } from '../../../boot/device/esp/esp.ts'
 import { createMinimumVersion } from '../../../boot/device/minimum-version.ts'
@@ -278,9 +279,11 @@ test('a good version that is counted goes through an update, an older one and ba
 
 /** Makes the data directory anew, as a factory reset does in place of its partition. */
 function reset(device: Device, slots: DeviceSlots): void {
-  rmSync(join(device.directory, 'data'), { recursive: true })
+  const data = join(device.directory, 'data')
+  const goodVersion = slots.goodVersion()
+  rmSync(data, { recursive: true })
   mkdirSync(device.store, { recursive: true })
-  slots.dataErased()
+  if (goodVersion !== null) recordGoodVersion(data, goodVersion)
 }
 
 test('a version that was good is not on trial after a factory reset, and one that was stays so', onStub, (t) => {
@@ -296,6 +299,8 @@ test('a version that was good is not on trial after a factory reset, and one tha
   assert.deepEqual([tried.running.version, tried.running.trial], ['1.2.0', true])
   reset(device, tried.slots)
   assert.equal(device.start().running.trial, true)
+  const { running: back } = device.start('1.1.0')
+  assert.deepEqual([back.version, back.trial], ['1.1.0', false], 'the version before is good')
 })
 
 test('a version that never came to say why', onStub, (t) => {
