@@ -11,7 +11,7 @@ import { messageHistory } from '../realm/messages/history.ts'
 import { messageToJson } from '../realm/messages/message-json.ts'
 import { readReceipts } from '../realm/messages/receipts.ts'
 import { renderFor } from '../realm/messages/rendering.ts'
-import { sendMessage } from '../realm/messages/send.ts'
+import { sendOnce } from '../realm/messages/send-once.ts'
 import { CHOICES } from '../realm/messages/widgets.ts'
 import { senderVisibilityOf } from '../realm/permissions/user-access.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
@@ -43,11 +43,11 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       time: text().optional(),
       widget_content: json(CHOICES).optional(),
     },
-    handle: ({ realm, me, input, client }) => {
+    handle: ({ realm, me, input, client, exchange }) => {
       if (input.sender !== undefined || input.forged !== undefined || input.time !== undefined)
         throw badRequest('User not authorized for this query')
       const { queue_id: queueId, local_id: localId } = input
-      const { id, automaticPolicy } = sendMessage(realm, me, {
+      const { id, automaticPolicy } = sendOnce(realm, me, exchange.header('idempotency-key'), {
         kind: KINDS[input.type],
         to: input.to,
         topic: input.topic,

@@ -23,6 +23,9 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   (database) => database.exec(ARRIVAL),
   (database) => database.exec(PLACES),
+  (database) => {
+    for (const statement of SENDS) database.exec(statement)
+  },
 ]
 
 const CORE: readonly string[] = [
@@ -116,6 +119,19 @@ const ARRIVAL = 'ALTER TABLE messages ADD COLUMN arrival INTEGER NOT NULL DEFAUL
  * table for each of them. `messages_birth` stays, for it makes sure that no ordinal is given twice.
  */
 const PLACES = 'CREATE INDEX messages_places ON messages (birth, ordinal, id, sender, recipient, topic, arrival)'
+
+/**
+ * Sends with an `Idempotency-Key`, as keyed hashes of the key and of the parameters; `serial` counts those of an account, `policy` is 0 where
+ * the answer had none.
+ */
+const SENDS: readonly string[] = [
+  `CREATE TABLE sends (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, user INTEGER NOT NULL, serial INTEGER NOT NULL, key BLOB NOT NULL,
+    parameters BLOB NOT NULL, message INTEGER NOT NULL, policy INTEGER NOT NULL, time INTEGER NOT NULL
+  ) STRICT`,
+  'CREATE UNIQUE INDEX sends_key ON sends (user, key)',
+  'CREATE UNIQUE INDEX sends_serial ON sends (user, serial)',
+]
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
 const APPLICATION_ID = 0x43686174

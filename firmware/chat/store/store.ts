@@ -15,6 +15,7 @@ import type { LogEnd } from './log-end.ts'
 import { type Messages, prepareMessages } from './messages.ts'
 import { prepareQueues, type SavedQueues } from './queues.ts'
 import { MIGRATIONS, type Migration } from './schema.ts'
+import { prepareSends, type Sends } from './sends.ts'
 import { prepareThings, type Things } from './things.ts'
 import { prepareTopics, type Topics } from './topics.ts'
 import { prepareUploads, type Uploads } from './uploads.ts'
@@ -33,6 +34,7 @@ export interface ChatStore {
   readonly words: Words
   readonly flags: Flags
   readonly queues: SavedQueues
+  readonly sends: Sends
   readonly uploads: Uploads
   readonly files: Files
   /** All or nothing, and on disk when it returns. The realm's `change` is what calls it. */
@@ -86,6 +88,7 @@ export function openStore(options: StoreOptions): ChatStore {
     words,
     flags: prepareFlags(database),
     queues: prepareQueues(database),
+    sends: prepareSends(database),
     uploads: prepareUploads(database),
     files: prepareFiles(files.sealed),
     transaction,

@@ -43,15 +43,25 @@ export interface Outgoing {
   choices?: Choices | undefined
 }
 
-interface SentMessage {
+export interface SentMessage {
   id: number
   /** What the send has made of the topic for the sender: 2 unmuted, 3 followed. */
   automaticPolicy: 2 | 3 | undefined
 }
 
-export function sendMessage(realm: Realm, sender: User, outgoing: Outgoing): SentMessage {
+/** `record` writes what the same change has to keep of the send. */
+export function sendMessage(
+  realm: Realm,
+  sender: User,
+  outgoing: Outgoing,
+  record?: (sent: SentMessage) => void,
+): SentMessage {
   const draft = draftOf(realm, sender, outgoing.content)
-  return realm.transaction((tx) => sendDraft(realm, tx, sender, outgoing, draft))
+  return realm.transaction((tx) => {
+    const sent = sendDraft(realm, tx, sender, outgoing, draft)
+    record?.(sent)
+    return sent
+  })
 }
 
 /** For whoever changes something else with it. */

@@ -1,0 +1,37 @@
+/**
+ * Sends that a client repeats until it has an answer: the header `Idempotency-Key`. Contract section 3.2.1. The hashes are keyed, so
+ * that they tell nobody the text of a message that is gone.
+ */
+
+import { createHmac } from 'node:crypto'
+import { badRequest } from '../../base/error.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { type Outgoing, type SentMessage, sendMessage } from './send.ts'
+
+const KEY = /^[A-Za-z0-9_-]{22,64}$/ // 128 random bits at least, in base64url
+const KEPT_S = 7 * 86_400
+
+/** Undefined: the send is not repeated. Throws `BAD_REQUEST` for another form, and for a key that another message has. */
+export function sendOnce(realm: Realm, sender: User, key: string | undefined, outgoing: Outgoing): SentMessage {
+  if (key === undefined) return sendMessage(realm, sender, outgoing)
+  if (!KEY.test(key)) throw badRequest('Idempotency-Key must be 22 to 64 of A-Z, a-z, 0-9, _ and -')
+  const { kind, to, topic, content, readBySender, choices } = outgoing
+  const hash = (...values: readonly unknown[]): Buffer =>
+    createHmac('sha256', realm.secretsKey)
+      .update(JSON.stringify(['send', sender.id, key, ...values]))
+      .digest()
+  const hashes = { key: hash(), parameters: hash(kind, to, topic, content, readBySender, choices) }
+  const { sends } = realm.store
+  const since = nowOf(realm) - KEPT_S
+  const first = sends.find(sender.id, hashes.key)
+  if (first !== undefined && first.time >= since) {
+    if (!hashes.parameters.equals(first.parameters)) throw badRequest('Idempotency-Key was used for another message')
+    return { id: first.message, automaticPolicy: POLICIES.find((policy) => policy === first.policy) }
+  }
+  return sendMessage(realm, sender, outgoing, ({ id: message, automaticPolicy: policy = 0 }) =>
+    sends.add({ user: sender.id, ...hashes, message, policy, time: nowOf(realm) }, since),
+  )
+}
+
+const POLICIES = [2, 3] as const

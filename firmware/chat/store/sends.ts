@@ -1,0 +1,52 @@
+/** Answers of sends that may be repeated: see realm/messages/send-once.ts. Contract sections 3.2.1 and 9.1. */
+
+import type { Database } from 'better-sqlite3'
+
+export const SENDS_OF_ACCOUNT_MAX = 10_000 // a hundred an hour for four days
+const SENDS_MAX = 500_000 // 60 MB
+
+const EXPIRED_AT_ONCE = 8 // removed with each new one, so that they go faster than others come
+
+interface SendRow {
+  readonly user: number
+  /** Hashes. */
+  readonly key: Uint8Array
+  readonly parameters: Uint8Array
+  readonly message: number
+  /** Of the answer's `automatic_new_visibility_policy`; 0: it had none. */
+  readonly policy: number
+  /** Seconds. */
+  readonly time: number
+}
+
+export interface Sends {
+  find(user: number, key: Uint8Array): SendRow | undefined
+  /** In the place of an older one with that key. Removes what is older than `since` (seconds) and what is too much. */
+  add(row: SendRow, since: number): void
+}
+
+export function prepareSends(database: Database): Sends {
+  const find = database.prepare<[number, Uint8Array], SendRow>(
+    'SELECT user, key, parameters, message, policy, time FROM sends WHERE user = ? AND key = ?',
+  )
+  const newest = database.prepare<[number], number | null>('SELECT max(serial) FROM sends WHERE user = ?').pluck()
+  const add = database.prepare(
+    `INSERT OR REPLACE INTO sends (user, serial, key, parameters, message, policy, time)
+     VALUES (:user, :serial, :key, :parameters, :message, :policy, :time)`,
+  )
+  const removeExpired = database.prepare(
+    'DELETE FROM sends WHERE number IN (SELECT number FROM sends ORDER BY number LIMIT ?) AND time < ?',
+  )
+  const removeOldest = database.prepare('DELETE FROM sends WHERE number <= ?')
+  const removeOldestOf = database.prepare('DELETE FROM sends WHERE user = ? AND serial <= ?')
+  return {
+    find: (user, key) => find.get(user, key),
+    add(row, since) {
+      const serial = (newest.get(row.user) ?? 0) + 1
+      const number = Number(add.run({ ...row, serial }).lastInsertRowid)
+      removeExpired.run(EXPIRED_AT_ONCE, since)
+      removeOldest.run(number - SENDS_MAX)
+      removeOldestOf.run(row.user, serial - SENDS_OF_ACCOUNT_MAX)
+    },
+  }
+}
