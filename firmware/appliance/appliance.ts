@@ -81,7 +81,8 @@ export class Appliance<D extends OpenDomain = Operational> {
     const { pool, log, random = systemRandom, unlockCost: cost = UNLOCK_COST, dataDirectory, deviceKey } = options
     this.#options = options
     this.#log = log
-    this.space = createDiskSpace(options.readDisk ?? (() => readDiskUsage(storePath(dataDirectory)))) // a path that this process may read
+    const readDisk = options.readDisk ?? (() => readDiskUsage(storePath(dataDirectory))) // a path that this process may read
+    this.space = createDiskSpace(readDisk, () => this.audit?.growthBytes() ?? 0)
     this.clock = options.clock ?? createClock()
     this.limiter = options.limiter ?? createLoginLimiter()
     this.deviceId = deviceIdOf(deviceKey)

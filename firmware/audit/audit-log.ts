@@ -18,7 +18,7 @@ import { createBudgets } from './budget.ts'
 import { type AuditEvent, type AuditHead, type AuditLineKind, headKey, lineText, signHead } from './chain.ts'
 import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
 import { restoreState } from './recovery.ts'
-import { headOf } from './state.ts'
+import { growthBytes, headOf, type LogState } from './state.ts'
 import { type AuditSettings, createWriter, type Writer } from './writer.ts'
 
 /** How many lines of a kind can be asked to be kept, and how many are when nobody asked: some 25 MB. */
@@ -47,6 +47,8 @@ export interface AuditLog {
   export(): AsyncGenerator<Uint8Array>
   head(): AuditHead
   readonly settings: AuditSettings
+  /** Bytes that the log may take more with these lines, beyond a log of the default size. Default: the lines of now. */
+  growthBytes(lines?: AuditSettings['lines']): number
   /** On disk when it returns. */
   configure(settings: AuditSettings): void
   /** Writes what waits, wipes the keys. What is recorded afterwards is lost. */
@@ -120,10 +122,9 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     },
     head,
     get settings() {
-      const { refuseUses, rings } = writer.state
-      const lines = { change: rings.change.lines, refusal: rings.refusal.lines, use: rings.use.lines }
-      return { lines, refuseUses }
+      return { lines: linesOf(writer.state), refuseUses: writer.state.refuseUses }
     },
+    growthBytes: (lines = linesOf(writer.state)) => growthBytes(writer.state, lines, LINES_DEFAULT),
     configure(settings) {
       expectOpen()
       writer.configure(settings)
@@ -137,6 +138,12 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     },
   }
 }
+
+const linesOf = ({ rings }: LogState): AuditSettings['lines'] => ({
+  change: rings.change.lines,
+  refusal: rings.refusal.lines,
+  use: rings.use.lines,
+})
 
 /** Lines as they are asked for, within the budgets of those who cause them; what is left out is counted. */
 function createRecorder(writer: Writer, budgets: ReturnType<typeof createBudgets>) {

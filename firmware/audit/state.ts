@@ -101,6 +101,21 @@ export function newestBeyond(state: LogState, kind: AuditLineKind, lines = state
   return kind === 'use' && state.refuseUses ? Math.min(beyond, state.exportedUses) : beyond
 }
 
+/** Bytes that the log takes more once the rings hold as many lines as these, beyond the first `linesReserved` of each. */
+export function growthBytes(
+  { rings }: LogState,
+  lines: Readonly<Record<AuditLineKind, number>>,
+  linesReserved: number,
+): number {
+  return KINDS.reduce((sum, kind) => {
+    const stored = rings[kind].count + 1 - rings[kind].firstNumber
+    return sum + Math.max(0, lines[kind] - Math.max(stored, linesReserved)) * LINE_BYTES
+  }, 0)
+}
+
+/** Of a line on disk with long names; one with short names takes half of it. */
+const LINE_BYTES = 512
+
 /** Within its ring, of the oldest line that is shown: rows are removed whole. */
 export const firstNumberShown = (state: LogState, kind: AuditLineKind): number =>
   Math.max(state.rings[kind].firstNumber, newestBeyond(state, kind) + 1)

@@ -11,8 +11,8 @@ const MIB = 1024 * 1024
 
 /**
  * A writer is refused while less than this is free: a share of the disk, and at most so many bytes. The lowest floor is the
- * reserve. It holds an audit log of the default size (three kinds of 25 MB) and the logs of the databases. Files of the chat
- * stop first, then its messages and what administrators of namespaces add, so that none of them keeps root from adding.
+ * reserve. It holds an audit log of the default size (three kinds of 25 MB) and the logs of the databases; the growth of a
+ * larger audit log is added to every floor. Files of the chat stop first, then its messages and what administrators of namespaces add, so that none of them keeps root from adding.
  */
 const FLOORS = {
   /** Uploads and exports of the chat. */
@@ -34,6 +34,9 @@ const NAMES: Record<DiskWriter, string> = {
   namespaces: 'keys and users of namespaces',
   records: 'all new keys, users and namespaces',
 }
+
+/** An audit log from a larger disk must not stop every writer: its growth raises the floors by at most this share of the disk. */
+const GROWTH_SHARE_MAX = 1 / 2
 
 /** Some file systems have no size of their own, as those of a network, and say 0. */
 const UNKNOWN: DiskUsage = { totalBytes: Number.MAX_SAFE_INTEGER, freeBytes: Number.MAX_SAFE_INTEGER }
@@ -68,6 +71,10 @@ export interface DiskSpace {
   state(): DiskState
   /** Throws `full` unless the writer may add so many bytes, and `storage`. */
   expectRoom(writer: DiskWriter, bytes?: number, reusableBytes?: number): void
+  /** Free space below which records are refused. Throws `storage`. */
+  reserveBytes(): number
+  /** Throws `full` if the audit log is to grow by more than now and that does not fit beside the reserve, and `storage`. */
+  expectRoomForGrowth(bytes: number): void
 }
 
 /** Of the file system that the path lies on. Throws an error of the file system. */
@@ -79,8 +86,8 @@ export function readDiskUsage(path: string): DiskUsage {
 export const floorBytes = (writer: DiskWriter, totalBytes: number): number =>
   Math.min(totalBytes * FLOORS[writer].share, FLOORS[writer].bytesMax)
 
-/** `read` throws an error of the file system. */
-export function createDiskSpace(read: () => DiskUsage): DiskSpace {
+/** `read` throws an error of the file system. `growthBytes`: of the audit log beyond the part of the reserve meant for it. */
+export function createDiskSpace(read: () => DiskUsage, growthBytes: () => number = () => 0): DiskSpace {
   function usage(): DiskUsage {
     try {
       const found = read()
@@ -90,18 +97,21 @@ export function createDiskSpace(read: () => DiskUsage): DiskSpace {
     }
   }
 
+  const raisedFloor = (writer: DiskWriter, totalBytes: number): number =>
+    floorBytes(writer, totalBytes) + Math.min(growthBytes(), totalBytes * GROWTH_SHARE_MAX)
+
   /** Negative while the reserve is being used. */
   function room(writer: DiskWriter, reusableBytes: number): number {
     const { totalBytes, freeBytes } = usage()
-    const floor = floorBytes(writer, totalBytes)
-    return freeBytes + Math.min(reusableBytes, floor * REUSABLE_SHARE) - floor
+    const reusable = Math.min(reusableBytes, floorBytes(writer, totalBytes) * REUSABLE_SHARE)
+    return freeBytes + reusable - raisedFloor(writer, totalBytes)
   }
 
   return {
     usage,
     state() {
       const { totalBytes, freeBytes } = usage()
-      const refused = WRITERS.filter((writer) => freeBytes < floorBytes(writer, totalBytes))
+      const refused = WRITERS.filter((writer) => freeBytes < raisedFloor(writer, totalBytes))
       const isFull = freeBytes < floorBytes('records', totalBytes) * FULL_SHARE
       return { totalBytes, freeBytes, refused, level: isFull ? 'full' : refused.length > 0 ? 'low' : 'ok' }
     },
@@ -110,12 +120,25 @@ export function createDiskSpace(read: () => DiskUsage): DiskSpace {
       if (room(writer, reusableBytes) < bytes)
         throw new CofferError('full', 'The disk is full: nothing can be added until something is deleted')
     },
+    reserveBytes: () => raisedFloor('records', usage().totalBytes),
+    expectRoomForGrowth(bytes) {
+      if (bytes <= growthBytes()) return
+      const { totalBytes, freeBytes } = usage()
+      const fitting = Math.min(freeBytes - floorBytes('records', totalBytes), totalBytes * GROWTH_SHARE_MAX)
+      if (bytes > fitting)
+        throw new CofferError(
+          'full',
+          `The audit log does not fit on the disk: it may grow by ${toMib(bytes)} MiB, and ${toMib(Math.max(0, fitting))} MiB are free for it`,
+        )
+    },
   }
 }
 
+const toMib = (bytes: number): number => Math.floor(bytes / MIB)
+
 /** For people who read the log. */
 export function describeDisk({ totalBytes, freeBytes, level, refused }: DiskState): string {
-  const free = `${Math.floor(freeBytes / MIB)} of ${Math.floor(totalBytes / MIB)} MiB are free`
+  const free = `${toMib(freeBytes)} of ${toMib(totalBytes)} MiB are free`
   if (level === 'ok') return `the disk has room: ${free}`
   return `the disk is ${level}: ${free}; refused: ${refused.map((writer) => NAMES[writer]).join(', ')}`
 }

@@ -84,6 +84,7 @@ const settingsSchema = z.object({
 })
 
 const KEY_PURPOSE = 'coffer chat'
+const GROWTH_INTERVAL_MS = 5000 // the reserve outlasts what the chat adds meanwhile
 
 export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, want, log, random = systemRandom } = options
@@ -93,6 +94,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   let { onTrial } = options
   const changes = createChanges(() => appliance.epoch, settle)
   const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
+  const auditGrowthBytes = (): number => appliance.audit?.growthBytes() ?? 0
 
   const process = createChatProcess({
     pipe,
@@ -106,6 +108,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       ...identityBytes(chatTls.identity),
       offsetMs: appliance.clock.offsetMs,
       logLevel: log.level,
+      auditGrowthBytes: auditGrowthBytes(),
     }),
     onListening: sync,
     onAct: acts.record,
@@ -206,6 +209,10 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     if (part === 'chatTls') process.connection?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
   })
   sync()
+  const growthTimer = setInterval(
+    () => process.connection?.send({ type: 'auditGrowth', bytes: auditGrowthBytes() }),
+    GROWTH_INTERVAL_MS,
+  ).unref()
 
   return {
     backups,
@@ -249,6 +256,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     },
     clockSet: () => process.connection?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
     close: async () => {
+      clearInterval(growthTimer)
       await process.silent()
       commits.flush()
     },

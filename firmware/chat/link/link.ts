@@ -15,6 +15,8 @@ export type ToChat =
   | { type: 'identity'; key: Uint8Array; cert: Uint8Array }
   /** The appliance's clock was set. */
   | { type: 'time'; offsetMs: number }
+  /** The audit log may still grow by so much beyond the reserve: as `Start`. */
+  | { type: 'auditGrowth'; bytes: number }
   /** The key goes: polls end, queues are saved, and everything is refused from now on. */
   | { type: 'close' }
   | { type: 'ask'; id: number; ask: Ask }
@@ -31,6 +33,8 @@ export interface Start {
   cert: Uint8Array
   offsetMs: number
   logLevel: LogLevel
+  /** Space of the disk that is promised to the audit log: no user of the chat may take it. */
+  auditGrowthBytes: number
 }
 
 export type Ask =
@@ -132,6 +136,7 @@ const TYPES_TO_CHAT: ReadonlySet<unknown> = new Set<ToChat['type']>([
   'start',
   'identity',
   'time',
+  'auditGrowth',
   'close',
   'ask',
   'recorded',

@@ -67,6 +67,8 @@ export interface ChatOptions {
   nativeBinding?: string
   /** How full the disk is that `directory` lies on. Throws an error of the file system. */
   readDisk?: () => DiskUsage
+  /** Space on it that is promised to the audit log of the appliance. */
+  auditGrowthBytes?: () => number
   /** Where outgoing webhooks are. */
   network?: Resolver
   /** Between two tries of one. */
@@ -118,7 +120,8 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     ...(nowMs && { nowMs }),
     ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
   })
-  const space = createDiskSpace(options.readDisk ?? (() => readDiskUsage(databasePath(options.directory))))
+  const readDisk = options.readDisk ?? (() => readDiskUsage(databasePath(options.directory)))
+  const space = createDiskSpace(readDisk, options.auditGrowthBytes)
   const realm: Realm = openRealm({ store, space, events, clock, random, secretsKey })
   const passwords = createPasswords({
     derive,

@@ -31,6 +31,8 @@ interface OrganizationsOptions {
   record: (act: ChatAuditEvent) => Promise<void> | undefined
   /** The appliance is to keep that of the generation, and gives it back when it opens it. */
   keep: (generation: string, sealed: Uint8Array) => void
+  /** Space of the disk that is promised to the audit log of the appliance. */
+  auditGrowthBytes: () => number
   random?: Random
 }
 
@@ -48,10 +50,10 @@ export interface Organizations {
 const KEEP_INTERVAL_MS = 60_000
 
 export function createOrganizations(options: OrganizationsOptions): Organizations {
-  const { directory, pool, clock, log, record, keep, random = systemRandom } = options
+  const { directory, pool, clock, log, record, keep, auditGrowthBytes, random = systemRandom } = options
   let open: { chat: Chat; generation: string; keeper: CommitCounter; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
-  const space = createDiskSpace(() => readDiskUsage(directory))
+  const space = createDiskSpace(() => readDiskUsage(directory), auditGrowthBytes)
 
   const pathOf = (generation: string): string => {
     if (!GENERATION.test(generation)) throw new CofferError('invalid', 'That is not a generation')
@@ -110,6 +112,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
       clock,
       derive: (password, salt, cost) => pool.scrypt(password, salt, cost),
       record,
+      auditGrowthBytes,
     })
 
   async function take(ask: Ask): Promise<unknown> {

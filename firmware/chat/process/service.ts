@@ -58,6 +58,7 @@ interface Service {
 
 async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const { host, port, offsetMs } = start
+  let { auditGrowthBytes } = start
   const clock = createClock(offsetMs)
   const log = createLog(start.logLevel, (entry) => writeToConsole({ ...entry, source: 'chat' }))
   let isStarting = true
@@ -73,6 +74,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     clock,
     log,
     record: acts.record,
+    auditGrowthBytes: () => auditGrowthBytes,
     keep: (generation, sealed) => {
       told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
     },
@@ -114,6 +116,9 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
           break
         case 'time':
           clock.set(clock.now() - clock.offsetMs + message.offsetMs)
+          break
+        case 'auditGrowth':
+          auditGrowthBytes = message.bytes
           break
         case 'close':
           organizations.close()

@@ -185,19 +185,21 @@ export const auditDeclarations = [
     creates: true,
     body: { kind: 'json', schema: auditChanges },
     answers: EMPTY,
-    errors: { 400: `Nothing, or not a number from ${LINES_MIN} to ${LINES_MAX}.` },
+    errors: {
+      400: `Nothing, or not a number from ${LINES_MIN} to ${LINES_MAX}.`,
+      507: 'Such a log does not fit on the disk beside the reserve.',
+    },
     facts: ({ body }) => Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])),
     handle: ({ services, caller, body: { lines, changes, refusals, uses, whenFull } }) => {
       const audit = auditOf(services.appliance)
       const { lines: before, refuseUses } = audit.settings
-      audit.configure({
-        lines: {
-          change: changes ?? lines ?? before.change,
-          refusal: refusals ?? lines ?? before.refusal,
-          use: uses ?? lines ?? before.use,
-        },
-        refuseUses: whenFull === undefined ? refuseUses : whenFull === REFUSE,
-      })
+      const wanted = {
+        change: changes ?? lines ?? before.change,
+        refusal: refusals ?? lines ?? before.refusal,
+        use: uses ?? lines ?? before.use,
+      }
+      services.appliance.space.expectRoomForGrowth(audit.growthBytes(wanted))
+      audit.configure({ lines: wanted, refuseUses: whenFull === undefined ? refuseUses : whenFull === REFUSE })
       services.log.info('general', `audit log configured by ${caller.userId}`)
       return { status: 204 }
     },

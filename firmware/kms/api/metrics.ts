@@ -1,7 +1,6 @@
 /** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
 
 import * as z from 'zod'
-import { floorBytes } from '../../base/disk-space.ts'
 import { STATES } from '../../base/states.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { Caller } from '../domain/roles.ts'
@@ -100,7 +99,7 @@ function diskFigures({ appliance }: Services, { namespace }: Caller): Metric[] {
   return [
     { value: totalBytes, family: DISK_BYTES },
     { value: freeBytes, family: DISK_FREE },
-    { value: floorBytes('records', totalBytes), family: DISK_RESERVE },
+    { value: appliance.space.reserveBytes(), family: DISK_RESERVE },
   ]
 }
 
