@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Architecture } from './architecture.ts'
+import { withLock } from './lock.ts'
 import type { LockedPackage } from './package-lock.ts'
 import { run } from './run.ts'
 
@@ -21,7 +22,10 @@ export interface Debian {
   unpack(locked: LockedPackage): string
 }
 
-/** Keeps everything in `cache`: packages that are there are not asked for again, and then no network is needed. */
+/**
+ * Keeps everything in `cache`: packages that are there are not asked for again, and then no network is needed. Where two processes
+ * share it, one waits for what the other fetches.
+ */
 export function openDebian({ debian }: Architecture, cache: string): Debian {
   const directory = `${cache}/${debian}`
   let apt: Apt | null = null
@@ -63,19 +67,26 @@ export function openDebian({ debian }: Architecture, cache: string): Debian {
     rmSync(download, { recursive: true })
   }
 
+  const unpack = (locked: LockedPackage, unpacked: string) => {
+    const file = `${unpacked}.deb`
+    if (!existsSync(file)) fetch(locked, file)
+    rmSync(`${unpacked}.new`, { recursive: true, force: true })
+    run('dpkg-deb', ['--extract', file, `${unpacked}.new`])
+    renameSync(`${unpacked}.new`, unpacked)
+  }
+
   return {
-    newest,
+    newest: (name) => withLock(directory, () => newest(name)),
     dependencies: (name) =>
-      (show(name)('Depends') ?? '').split(',').map((dependency) => dependency.trim().split(/[ :]/)[0]!),
+      withLock(directory, () => show(name)('Depends') ?? '')
+        .split(',')
+        .map((dependency) => dependency.trim().split(/[ :]/)[0]!),
     unpack: (locked) => {
       const unpacked = `${directory}/${locked.name}_${locked.sha256}`
-      if (existsSync(unpacked)) return unpacked
-      mkdirSync(directory, { recursive: true })
-      const file = `${unpacked}.deb`
-      if (!existsSync(file)) fetch(locked, file)
-      rmSync(`${unpacked}.new`, { recursive: true, force: true })
-      run('dpkg-deb', ['--extract', file, `${unpacked}.new`])
-      renameSync(`${unpacked}.new`, unpacked)
+      if (!existsSync(unpacked))
+        withLock(directory, () => {
+          if (!existsSync(unpacked)) unpack(locked, unpacked)
+        })
       return unpacked
     },
   }

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
+import { withLock } from './lock.ts'
 import { run } from './run.ts'
 
 interface GoModule {
@@ -54,14 +55,15 @@ export function openEtcdProgram(architecture: Architecture, cache: string): Etcd
   const environment = environmentFor(architecture, toolchain)
   const hash = createHash('sha256').update(JSON.stringify([sources, FLAGS, environment]))
   const directory = `${cache}/${architecture.debian}-${hash.digest('hex').slice(0, 16)}`
-  if (!existsSync(directory)) {
-    const unfinished = `${directory}.${process.pid}`
-    rmSync(unfinished, { recursive: true, force: true })
-    mkdirSync(unfinished, { recursive: true })
-    build(unfinished, environment)
-    if (existsSync(directory)) rmSync(unfinished, { recursive: true })
-    else renameSync(unfinished, directory)
-  }
+  if (!existsSync(directory))
+    withLock(cache, () => {
+      if (existsSync(directory)) return
+      const unfinished = `${directory}.new`
+      rmSync(unfinished, { recursive: true, force: true })
+      mkdirSync(unfinished, { recursive: true })
+      build(unfinished, environment)
+      renameSync(unfinished, directory)
+    })
   const parts = JSON.parse(readFileSync(`${directory}/parts.json`, 'utf8')) as Pick<EtcdProgram, 'go' | 'modules'>
   return {
     name: 'etcd',

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
 import { stripped } from './elf.ts'
+import { withLock } from './lock.ts'
 import { run } from './run.ts'
 import { withoutLanguages } from './unicode-data.ts'
 
@@ -26,22 +27,27 @@ export function openNodeRuntime({ npmPackage }: Architecture, cache: string): No
   }
   const { version, integrity } = lock.packages[`node_modules/${npmPackage}`]!
   const directory = `${cache}/${npmPackage}-${version}`
-  if (!existsSync(directory)) {
-    const download = `${directory}.new`
-    rmSync(download, { recursive: true, force: true })
-    mkdirSync(download, { recursive: true })
-    run('npm', ['pack', '--loglevel=error', '--pack-destination', download, `${npmPackage}@${version}`], {
-      cwd: download,
+  if (!existsSync(directory))
+    withLock(cache, () => {
+      if (!existsSync(directory)) fetch(npmPackage, version, integrity, directory)
     })
-    const archive = `${download}/${readdirSync(download)[0]}`
-    const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
-    if (actual !== integrity)
-      throw new Error(`${npmPackage} ${version} has the hash ${actual}; package-lock.json says ${integrity}`)
-    run('tar', ['--extract', '--file', archive, '--directory', download, '--no-same-owner', '--strip-components=1'])
-    rmSync(archive)
-    renameSync(download, directory)
-  }
   return { name: npmPackage, version, integrity, directory }
+}
+
+function fetch(npmPackage: string, version: string, integrity: string, directory: string): void {
+  const download = `${directory}.new`
+  rmSync(download, { recursive: true, force: true })
+  mkdirSync(download, { recursive: true })
+  run('npm', ['pack', '--loglevel=error', '--pack-destination', download, `${npmPackage}@${version}`], {
+    cwd: download,
+  })
+  const archive = `${download}/${readdirSync(download)[0]}`
+  const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
+  if (actual !== integrity)
+    throw new Error(`${npmPackage} ${version} has the hash ${actual}; package-lock.json says ${integrity}`)
+  run('tar', ['--extract', '--file', archive, '--directory', download, '--no-same-owner', '--strip-components=1'])
+  rmSync(archive)
+  renameSync(download, directory)
 }
 
 /** Node without its symbols and without the data of languages other than English, half of its size. */

@@ -1,7 +1,7 @@
 /** Images for tests, each built once for what is in it, and disks flashed with them. */
 
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -96,10 +96,18 @@ function describeImage(directory: string, version: string): Image {
 
 /** The release key of all test images, made when it is missing and never outside the build directory. */
 export function releaseKey(): { path: string; publicPath: string } {
-  const stem = join(CACHE, 'keys/release')
-  if (!existsSync(`${stem}.pub`)) {
-    mkdirSync(join(CACHE, 'keys'), { recursive: true })
-    makeReleaseKey(stem)
+  const directory = join(CACHE, 'release-key')
+  const stem = join(directory, 'release')
+  if (!existsSync(directory)) {
+    mkdirSync(CACHE, { recursive: true })
+    const unfinished = mkdtempSync(`${directory}.`)
+    makeReleaseKey(join(unfinished, 'release'))
+    try {
+      renameSync(unfinished, directory)
+    } catch (error) {
+      rmSync(unfinished, { recursive: true })
+      if (!existsSync(directory)) throw error // else another test file has made it meanwhile
+    }
   }
   return { path: `${stem}.key`, publicPath: `${stem}.pub` }
 }

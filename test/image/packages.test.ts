@@ -1,10 +1,11 @@
 /** Debian's packages for the image: the locked ones or none. */
 
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { readArchitecture } from '../../image/architecture.ts'
 import { openDebian } from '../../image/debian.ts'
 import { neededLibraries, stripped } from '../../image/elf.ts'
@@ -14,6 +15,7 @@ import { withoutLanguages } from '../../image/unicode-data.ts'
 import { onMachines } from '../support/machine.ts'
 import { makeDirectory } from './images.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const x64 = readArchitecture('x64')
 const small = (): LockedPackage => lockedPackages(x64).find(({ name }) => name === 'libcap-ng0')!
 
@@ -31,6 +33,25 @@ test('a locked package comes with its files, and the second time without a netwo
   })
   process.env.PATH = '/nowhere' // neither apt nor dpkg
   assert.equal(openDebian(x64, cache).unpack(small()), directory)
+})
+
+test('two processes that begin with the same empty cache both have it', onMachines(), async (t) => {
+  const cache = makeDirectory(t)
+  const module = (name: string) => JSON.stringify(join(ROOT, 'image', name))
+  const script = `
+    import { readArchitecture } from ${module('architecture.ts')}
+    import { openDebian } from ${module('debian.ts')}
+    console.log(openDebian(readArchitecture('x64'), ${JSON.stringify(cache)}).unpack(${JSON.stringify(small())}))`
+  const both = await Promise.all(
+    [1, 2].map(() => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])),
+  )
+  const { name, sha256 } = small()
+  const unpacked = join(cache, `amd64/${name}_${sha256}`)
+  assert.deepEqual(
+    both.map(({ stdout }) => stdout.trim()),
+    [unpacked, unpacked],
+  )
+  assert.ok(existsSync(join(unpacked, 'lib/x86_64-linux-gnu')))
 })
 
 test('a version that the archive no longer has is refused by naming the one to move to', onMachines(), (t) => {
@@ -94,8 +115,6 @@ test('Node without languages has English, and of Unicode all that is of no langu
   assert.equal(runAs(t, short, script), `${day}${day}fi STRASSE aäz\ntrue xn--bcher-kva.example\nä ä\n`)
   assert.throws(() => withoutLanguages(Buffer.alloc(4096)), { message: 'Node has data of ICU 0 times, not once' })
 })
-
-const ROOT = join(import.meta.dirname, '../..')
 
 /** What minimal installations of Debian 12 and 13 and of Ubuntu 22.04 and 24.04 have, all of it for apt. */
 const LIBRARIES = [
