@@ -1,8 +1,8 @@
 /**
  * The chat alone behind its TLS listener, as its process has it, over an organization that is filled at the first start.
- * `node tools/bench/chat-server.ts DIRECTORY USERS CHANNELS MESSAGES [SEARCHES]`; it says how long opening took and then its
+ * `node tools/bench/chat-server.ts DIRECTORY USERS CHANNELS MESSAGES [SEARCHES | limited]`; it says how long opening took and then its
  * port, writes the accounts' keys to `keys.json` in the directory, and ends with its standard input. With SEARCHES it does so
- * many of each kind, writes what they took to `searches.json` and ends.
+ * many of each kind, writes what they took to `searches.json` and ends. Calls have no limit but with `limited`, which has the usual ones.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -36,27 +36,29 @@ const TOPIC_WORDS_MAX = 4
 const CHEAP = { N: 2, r: 1, p: 1 } // of the one password that is made here
 const UNLIMITED = { calls: 1e9, withinMs: 60_000 }
 
-const [directory, ...counts] = process.argv.slice(2)
-const [users, channels, messages, searches = 0] = counts.map(Number) as [number, number, number, number?]
+const directory = process.argv[2]!
+const [users, channels, messages] = process.argv.slice(3).map(Number) as [number, number, number]
+const isLimited = process.argv[6] === 'limited'
+const searches = isLimited ? 0 : Number(process.argv[6] ?? 0)
 const log = createLog('error', ({ message }) => console.error(message))
 const clock = createClock()
-const isNew = !existsSync(join(directory!, 'chat.db'))
+const isNew = !existsSync(join(directory, 'chat.db'))
 
 const startedMs = performance.now()
 const chat = createChat({
-  directory: directory!,
+  directory,
   chatKey: new Uint8Array(32).fill(1),
   log,
   clock,
   derive: async (password, salt, cost) => deriveKey(password, salt, cost),
   passwordCost: CHEAP,
-  rateLimits: { account: UNLIMITED, address: UNLIMITED },
+  ...(!isLimited && { rateLimits: { account: UNLIMITED, address: UNLIMITED } }),
 })
 const openedMs = performance.now() - startedMs
 if (isNew) await fill(chat)
 if (searches > 0) {
-  const accounts = JSON.parse(readFileSync(join(directory!, 'keys.json'), 'utf8'))
-  writeFileSync(join(directory!, 'searches.json'), JSON.stringify(await measureSearches(chat, accounts, searches)))
+  const accounts = JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8'))
+  writeFileSync(join(directory, 'searches.json'), JSON.stringify(await measureSearches(chat, accounts, searches)))
   chat.close()
   process.exit(0)
 }
@@ -150,7 +152,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
   const keys = realm.transaction((turn) =>
     people.map((user) => ({ email: user.email, key: makeKey(realm, turn, user, 'bench') })),
   )
-  writeFileSync(join(directory!, 'keys.json'), JSON.stringify(keys))
+  writeFileSync(join(directory, 'keys.json'), JSON.stringify(keys))
 }
 
 function put(

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { measureFlood } from './chat-flood.ts'
 import { measureStorm } from './chat-storm.ts'
 import {
   cpuUs,
@@ -61,15 +62,22 @@ try {
   const searches = measureSearches()
   const { openedMs, ...chat } = await startChat()
   const bare = await startBare()
-  const results = { openedMs, searches, ...(await measure(chat, bare)) }
+  const measured = await measure(chat, bare)
   await Promise.all([chat.stop(), bare.stop()])
-  writeResults('chat', results)
+  const limited = await startChat('limited')
+  const flood = await measureFlood(limited, readKeys(), createAsker(limited))
+  await limited.stop()
+  writeResults('chat', { openedMs, searches, ...measured, flood })
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
 
+function readKeys(): Key[] {
+  return JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8'))
+}
+
 async function measure(chat: Server, bare: Server) {
-  const keys = JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8')) as Key[]
+  const keys = readKeys()
   const asked = createAsker(chat)
   const toBare = createClient(bare)
   const [me] = keys as [Key, ...Key[]]
@@ -294,8 +302,8 @@ function measureSearches(): unknown {
   return JSON.parse(readFileSync(join(directory, 'searches.json'), 'utf8'))
 }
 
-async function startChat(): Promise<Server & { openedMs: number }> {
-  const child = spawn(process.execPath, SERVER, { stdio: ['pipe', 'pipe', 'inherit'] })
+async function startChat(...options: 'limited'[]): Promise<Server & { openedMs: number }> {
+  const child = spawn(process.execPath, [...SERVER, ...options], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [openedMs, port] = await announced(child)
   console.log(`opened in ${openedMs.toFixed(0)} ms`)
   const stop = async () => {
