@@ -30,6 +30,7 @@ const VIEWS = [
   ['restore', '#/restore'],
   ['update', '#/update'],
   ['certificate', '#/certificate'],
+  ['chat', '#/chat'],
   ['settings', '#/settings'],
   ['system', '#/system'],
   ['account', '#/account'],

@@ -170,11 +170,11 @@ const cluster = ({ get, ask, post, put, remove }: Calls) => ({
 
 /** Section 3.8 of the contract. */
 const chat = ({ get, text, post, put, remove, putPem, requestPem }: Calls) => ({
-  chat: (o?: Options) => get<Record<string, unknown>>('/chat', o),
+  chat: (o?: Options) => get<T.Chat>('/chat', o),
   createChat: (organization: T.ChatOrganization, o?: Options) => put('/chat/organization', organization, o),
   deleteChat: (name: string, o?: Options) => remove('/chat/organization', o, { name }),
-  chatSettings: (o?: Options) => get<Record<string, unknown>>('/chat/settings', o),
-  setChatSettings: (value: Record<string, unknown>, o?: Options) => put('/chat/settings', value, o),
+  chatSettings: (o?: Options) => get<T.ChatSettings>('/chat/settings', o),
+  setChatSettings: (value: T.ChatSettingsChange, o?: Options) => put('/chat/settings', value, o),
   recoverChatOwner: (owner: { email: string; password: string }, o?: Options) => post('/chat/recover-owner', owner, o),
   chatTlsPublicKey: (o?: Options) => text('/chat/tls/public.pem', o),
   chatTlsCertificate: (o?: Options) => text('/chat/tls/cert.pem', o),

@@ -184,6 +184,33 @@ export interface MemberAdd {
   members: Member[]
   joinerKit: string
 }
+export interface Chat {
+  state: 'none' | 'starting' | 'running' | 'failed'
+  problem?: string
+  port?: number
+  /** Absent, as all that follows, unless the chat runs; empty: the origin that a request names. */
+  url?: string
+  users?: number
+  messages?: number
+  bytes?: number
+  queues?: number
+  exportKey?: string
+  olderCopies?: string[]
+}
+export interface ChatSettings {
+  url: string
+  ownerFullContentAccess: boolean
+  /** Null: a quarter of the disk. */
+  uploadQuotaMib: number | null
+  outgoingHosts: string[]
+  externalPreviews: boolean
+  jwt: { algorithm: JwtAlgorithm } | null
+}
+export type JwtAlgorithm = 'HS256' | 'RS256' | 'ES256'
+/** `key` is a secret for HS256, otherwise a public key in PEM. */
+export type ChatSettingsChange = Partial<Omit<ChatSettings, 'jwt'>> & {
+  jwt?: { algorithm: JwtAlgorithm; key: string } | null
+}
 export interface ChatOrganization {
   name: string
   url?: string

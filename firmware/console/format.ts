@@ -44,3 +44,7 @@ export const timestamp = (value: Date): string => value.toISOString().replace(/\
 export const fileTime = (value: Date): string => timestamp(value).replaceAll(':', '')
 
 export const utf8Bytes = (text: string): number => new TextEncoder().encode(text).length
+
+/** The version of an update that was left, and the reason. */
+export const fallbackText = (fallback: unknown): string =>
+  typeof fallback === 'object' && fallback !== null ? Object.values(fallback).join(': ') : String(fallback)

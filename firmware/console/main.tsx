@@ -4,13 +4,12 @@ import type { ComponentChildren } from 'preact'
 import { render } from 'preact'
 import { applyTheme } from '../web/theme.ts'
 import { emptyPassphrases, watchIdle } from './idle.ts'
+import { loadOnDemand } from './load-on-demand.ts'
 import { AccountPage } from './pages/account.tsx'
 import { AuditPage } from './pages/audit.tsx'
 import { BackupPage } from './pages/backup.tsx'
-import { CertificatePage } from './pages/certificate.tsx'
 import { KeyPage } from './pages/key.tsx'
 import { KeysPage } from './pages/keys.tsx'
-import { MetricsPage } from './pages/metrics.tsx'
 import { NamespacesPage } from './pages/namespaces.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { RestorePage } from './pages/restore.tsx'
@@ -19,10 +18,10 @@ import { NeedsAccount, SignInPage } from './pages/sign-in.tsx'
 import { FailedPage, TrialPage, UnreachablePage } from './pages/states.tsx'
 import { SystemPage } from './pages/system.tsx'
 import { UnlockPage } from './pages/unlock.tsx'
-import { UpdatePage } from './pages/update.tsx'
 import { UserPage, UsersPage } from './pages/users.tsx'
 import { isSettingUp, WelcomePage, WizardPage } from './pages/wizard.tsx'
 import { Frame, Title, type ViewName, type ViewProps } from './parts/frame.tsx'
+import { useLoad, Waiting } from './parts/loading.tsx'
 import { route, to, watchRoute } from './routes.ts'
 import {
   accountFor,
@@ -47,6 +46,17 @@ interface View {
   readonly also?: () => boolean
 }
 
+type OnDemand = Awaited<ReturnType<typeof loadOnDemand>>
+
+/** A view of the script that is loaded on demand. */
+function onDemand(pick: (parts: OnDemand) => View['page']): View['page'] {
+  return function OnDemand(props) {
+    const loaded = useLoad(async () => ({ View: pick(await loadOnDemand()) }), [])
+    const found = loaded.value.value
+    return found === null ? <Waiting of={loaded} /> : <found.View {...props} />
+  }
+}
+
 const ADMINISTRATOR: Need = { roles: ['Administrator'] }
 
 /** In the order of the list. */
@@ -56,11 +66,16 @@ const VIEWS: Readonly<Record<ViewName, View>> = {
   users: { need: ADMINISTRATOR, page: UsersPage, one: UserPage },
   namespaces: { need: ROOT_ADMINISTRATOR, page: NamespacesPage },
   audit: { need: ROOT_ADMINISTRATOR, page: AuditPage },
-  metrics: { need: { roles: ['Metrics'] }, also: () => isRootAdministrator.value, page: MetricsPage },
+  metrics: {
+    need: { roles: ['Metrics'] },
+    also: () => isRootAdministrator.value,
+    page: onDemand(({ MetricsPage }) => MetricsPage),
+  },
   backup: { need: { roles: ['Backup'], root: true }, also: () => isRootAdministrator.value, page: BackupPage },
   restore: { need: ROOT_ADMINISTRATOR, page: RestorePage },
-  update: { need: ROOT_ADMINISTRATOR, page: UpdatePage },
-  certificate: { need: ROOT_ADMINISTRATOR, page: CertificatePage },
+  update: { need: ROOT_ADMINISTRATOR, page: onDemand(({ UpdatePage }) => UpdatePage) },
+  certificate: { need: ROOT_ADMINISTRATOR, page: onDemand(({ CertificatePage }) => CertificatePage) },
+  chat: { need: ROOT_ADMINISTRATOR, page: onDemand(({ ChatPage }) => ChatPage) },
   settings: { need: ROOT_ADMINISTRATOR, page: SettingsPage },
   system: { need: ROOT_ADMINISTRATOR, page: SystemPage },
   account: { need: { roles: ['Operator', 'Administrator'] }, page: AccountPage },

@@ -42,6 +42,7 @@ export const remove = 'Remove'
 export const add = 'Add'
 export const loading = 'Loading…'
 export const again = 'Try again'
+export const partMissing = 'A part of this page cannot be loaded. Reload the page.'
 export const unknown = 'Not known'
 export const ahead = 'ahead'
 export const behind = 'behind'
@@ -170,6 +171,7 @@ export const views = {
   users: 'Users',
   namespaces: 'Namespaces',
   audit: 'Audit log',
+  chat: 'Chat',
   settings: 'Settings',
   certificate: 'Certificate',
   backup: 'Backup',
@@ -180,6 +182,7 @@ export const views = {
   account: 'My account',
 }
 export const leads: Partial<Record<keyof typeof views, string>> = {
+  chat: 'The team chat of this appliance: one organization, at a port of its own. Its messages cannot be read here.',
   namespaces:
     'A namespace has users and keys that nobody outside sees. Add its first administrator before you make it: then only its own add users.',
   certificate: 'What browsers and clients see when they connect.',
@@ -410,6 +413,8 @@ export const settingsIdle = 'Sign out after minutes without activity (1 to 10)'
 export const settingsHours = 'Sign out after hours at the latest (1 to 8)'
 
 // certificate
+export const certificateInUse = 'Certificate in use'
+export const certificateMissing = 'This file does not hold a certificate in PEM.'
 export const certificateSubject = 'Subject'
 export const certificateIssuer = 'Issuer'
 export const certificateNames = 'Names'

@@ -24,6 +24,7 @@ const ADMINISTRATOR_VIEWS = [
   'Restore',
   'Update',
   'Certificate',
+  'Chat',
   'Settings',
   'System',
   'My account',

@@ -43,13 +43,20 @@ export interface Appliance extends Client {
 export interface Options {
   dataDirectory?: string
   logLevel?: 'debug' | 'info' | 'warning' | 'error'
+  /** Of the environment, beside those of the options above. */
+  settings?: Record<string, string>
 }
 
 export async function startAppliance(options: Options = {}): Promise<Appliance> {
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'coffer-accept-'))
   const host = '127.0.0.1'
   const port = await freePort()
-  const settings = { COFFER_HOST: host, COFFER_PORT: String(port), COFFER_LOG: options.logLevel ?? 'info' }
+  const settings = {
+    COFFER_HOST: host,
+    COFFER_PORT: String(port),
+    COFFER_LOG: options.logLevel ?? 'info',
+    ...options.settings,
+  }
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, rejectUnauthorized: false, timeout: 0 })
   const program = await buildForTests()
   let earlier = ''

@@ -11,7 +11,7 @@ import type { Api } from '../api.ts'
 import { auditDid, auditResultWord, auditTouched } from '../audit-words.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
-import { loadVerification } from '../load-verification.ts'
+import { loadOnDemand } from '../load-on-demand.ts'
 import { FileDrop, saveFile } from '../parts/controls.tsx'
 import { Card, Columns, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
@@ -186,7 +186,7 @@ function Verify({ api }: { api: Api }) {
           ...(key.value !== '' && { key: key.value.trim().toLowerCase() }),
         }
         const seen = (lines: number) => run.say(words.auditVerifying(lines))
-        const { verifyExport } = await loadVerification()
+        const { verifyExport } = await loadOnDemand()
         verdict.value = await verifyExport(counted(body, seen, signal), expectations)
       }),
     )

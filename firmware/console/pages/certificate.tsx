@@ -1,7 +1,7 @@
-/** The appliance's own TLS key and certificate. Contract section 3.4. */
+/** The TLS keys and certificates of the appliance's ports. Contract sections 3.4 and 3.8. */
 
 import { useSignal } from '@preact/signals'
-import { readCertificates } from '../../client/certificate.ts'
+import { certificatesOf, readCertificates } from '../../client/certificate.ts'
 import { Select } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
@@ -18,8 +18,19 @@ const TYPES: readonly (readonly [string, string])[] = [
   ['RSA', 'RSA 3072'],
 ]
 
-export function CertificatePage({ api }: ViewProps) {
-  const loaded = useLoad(async () => readCertificates(await api.text('GET', '/config/tls/cert.pem')), [])
+export const CertificatePage = ({ api }: ViewProps) => (
+  <TlsIdentity api={api} path="/config/tls" about={words.certificateKeyHint} afterwards={words.certificateAfterwards} />
+)
+
+interface Port {
+  api: Api
+  /** Of the resources of this port. */
+  path: string
+}
+
+/** `afterwards` is shown after a change. */
+export function TlsIdentity({ api, path, about, afterwards }: Port & { about?: string; afterwards: string }) {
+  const loaded = useLoad(async () => readCertificates(await api.text('GET', `${path}/cert.pem`)), [])
   const changed = useSignal(false)
   const done = () => {
     changed.value = true
@@ -27,20 +38,20 @@ export function CertificatePage({ api }: ViewProps) {
   }
   return (
     <>
-      <div role="status">{changed.value && <div class="notice good">{words.certificateAfterwards}</div>}</div>
-      <Card>
+      <div role="status">{changed.value && <div class="notice good">{afterwards}</div>}</div>
+      <Card title={words.certificateInUse}>
         <Waiting of={loaded} />
         {loaded.value.value !== null && <CertificateList facts={loaded.value.value} />}
-        <p class="hint">{words.certificateKeyHint}</p>
+        {about && <p class="hint">{about}</p>}
       </Card>
-      <Request api={api} />
-      <Install api={api} done={done} />
-      <Generate api={api} done={done} />
+      <Request api={api} path={path} />
+      <Install api={api} path={path} done={done} />
+      <Generate api={api} path={path} done={done} />
     </>
   )
 }
 
-function Request({ api }: { api: Api }) {
+function Request({ api, path }: Port) {
   const request = useSignal('')
   const run = useRun()
   return (
@@ -51,7 +62,7 @@ function Request({ api }: { api: Api }) {
         action={words.keyRequestAction}
         submit={(json) =>
           run.start(words.keyRequesting, async () => {
-            request.value = await api.text('POST', '/config/tls/csr.pem', { json })
+            request.value = await api.text('POST', `${path}/csr.pem`, { json })
           })
         }
       />
@@ -63,13 +74,13 @@ function Request({ api }: { api: Api }) {
   )
 }
 
-function Install({ api, done }: { api: Api; done: () => void }) {
+function Install({ api, path, done }: Port & { done: () => void }) {
   const file = useSignal<File | null>(null)
   const run = useRun()
   const submit = async () => {
     const isDone = await run.start(words.certificateInstalling, async () => {
       if (file.value === null) throw new Error(words.chooseFile)
-      await api.call('PUT', '/config/tls/cert.pem', { body: file.value, type: 'application/x-pem-file' })
+      await api.call('PUT', `${path}/cert.pem`, { body: await readPem(file.value), type: 'application/x-pem-file' })
     })
     if (isDone) done()
   }
@@ -82,11 +93,19 @@ function Install({ api, done }: { api: Api; done: () => void }) {
   )
 }
 
-function Generate({ api, done }: { api: Api; done: () => void }) {
+/** Throws for a file without a certificate, so that it is not sent. */
+async function readPem(file: File): Promise<string> {
+  const text = await file.text()
+  if (!text.includes('-----BEGIN') || certificatesOf(new TextEncoder().encode(text)).length === 0)
+    throw new Error(words.certificateMissing)
+  return text
+}
+
+function Generate({ api, path, done }: Port & { done: () => void }) {
   const type = useSignal('EC_P256')
   const generate = () => {
     const json = { type: type.value, ...(type.value === 'RSA' && { length: 3072 }) }
-    return api.call('POST', '/config/tls/generate', { json })
+    return api.call('POST', `${path}/generate`, { json })
   }
   return (
     <Card title={words.newKey}>

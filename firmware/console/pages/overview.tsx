@@ -5,7 +5,7 @@ import type { AuditLine } from '../../client/audit-lines.ts'
 import { readCertificates } from '../../client/certificate.ts'
 import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
-import { count, duration, time } from '../format.ts'
+import { count, duration, fallbackText, time } from '../format.ts'
 import { Card, Columns, Fact } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { to } from '../routes.ts'
@@ -144,10 +144,6 @@ async function loadFacts(api: Api): Promise<Facts> {
     lines: audit.lines,
   }
 }
-
-/** Whatever the appliance says of it: the version, and why it was left. */
-export const fallbackText = (fallback: unknown): string =>
-  typeof fallback === 'object' && fallback !== null ? Object.values(fallback).join(': ') : String(fallback)
 
 function warningsOf({ days, backupSet, lastBackup, fallback }: Facts): [text: string, link: string, mend: string][] {
   const found: [string, string, string][] = []

@@ -1,21 +1,19 @@
 /** What administrators set of the device, and what this page keeps to. Contract sections 3.4 and 3.9. */
 
 import { type Signal, useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
-import { Field, member, Select } from '../../web/controls.tsx'
+import { Field } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { time, timestamp } from '../format.ts'
 import { IDLE_MINUTES_MAX, limits, SESSION_HOURS_MAX, setLimits } from '../idle.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, type ViewProps } from '../parts/frame.tsx'
-import { Form, useLoad, Waiting } from '../parts/loading.tsx'
+import { Form } from '../parts/loading.tsx'
+import { flat, Resource } from '../parts/resource.tsx'
 import { aheadMs, applianceNow, refreshState } from '../state.ts'
 import * as words from '../words.ts'
 import { clockWords } from './wizard.tsx'
-
-type Values = Record<string, string>
 
 export const SettingsPage = ({ api }: ViewProps) => (
   <>
@@ -89,62 +87,6 @@ function Device({ api }: { api: Api }) {
     </div>
   )
 }
-
-/** Some members of one resource. What was shown is named by its etag, so that nobody's change is undone unseen. */
-function Resource(props: {
-  api: Api
-  path: string
-  title: string
-  about?: ComponentChildren
-  fields: Readonly<Record<string, string>>
-  choices?: Readonly<Record<string, readonly (readonly [string, string])[]>>
-  read?: (value: Record<string, unknown>) => Values
-  write: (values: Values) => unknown
-  saved?: (values: Values) => ComponentChildren
-}) {
-  const { api, path, title, about, fields, choices = {}, read = flat, write, saved } = props
-  const draft = useSignal<Values>({})
-  const loaded = useLoad(async () => {
-    const shown = await api.tagged<Record<string, unknown>>(path)
-    draft.value = read(shown.value)
-    return shown
-  }, [])
-  const done = useSignal<Values | null>(null)
-  const run = useRun()
-  const submit = async () => {
-    done.value = null
-    const values = draft.value
-    const options = { json: write(values), etag: loaded.value.value!.etag }
-    if (await run.start(words.saving, () => api.call('PUT', path, options))) done.value = values
-    loaded.reload()
-  }
-  return (
-    <Card title={title}>
-      {about && <p class="hint">{about}</p>}
-      <Waiting of={loaded} />
-      {loaded.value.value !== null && (
-        <Form
-          run={run}
-          submit={submit}
-          kind=""
-          action={words.settingsSave(title)}
-          said={done.value !== null && words.settingsSaved}
-        >
-          {Object.entries(fields).map(([name, label]) => {
-            const common = { label, bind: member(draft, name) }
-            const options = choices[name]
-            return options ? <Select key={name} {...common} options={options} /> : <Field key={name} {...common} />
-          })}
-
-          {done.value !== null && saved?.(done.value)}
-        </Form>
-      )}
-    </Card>
-  )
-}
-
-const flat = (value: Record<string, unknown>): Values =>
-  Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]))
 
 function Network({ api }: { api: Api }) {
   const port = location.port === '' ? '' : `:${location.port}`

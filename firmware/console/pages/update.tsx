@@ -7,12 +7,12 @@ import type * as T from '../../client/types.ts'
 import { Action, Code } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
+import { fallbackText } from '../format.ts'
 import { holdView } from '../idle.ts'
 import { Card, Row, type ViewProps } from '../parts/frame.tsx'
 import { Problem, type Sending, SendOrStop, useLoad, Waiting } from '../parts/loading.tsx'
 import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
-import { fallbackText } from './overview.tsx'
 
 /** What was committed in this tab, over the restart of the appliance. */
 const committed = signal<{ before: string; fallbackBefore: string } | null>(null)

@@ -12,7 +12,7 @@ import { Action, Field, Select, TextArea } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { digestOf } from '../hashing.ts'
-import { loadVerification } from '../load-verification.ts'
+import { loadOnDemand } from '../load-on-demand.ts'
 import { Copyable, FileDrop, saveFile } from '../parts/controls.tsx'
 import { Card, Row } from '../parts/frame.tsx'
 import { Form } from '../parts/loading.tsx'
@@ -188,7 +188,7 @@ async function verify(
 ): Promise<boolean | null> {
   const parts = publicParts(details)
   const { modulus, publicExponent, data } = parts
-  const { verifyEcdsa, verifyPkcs1, verifyPss } = await loadVerification()
+  const { verifyEcdsa, verifyPkcs1, verifyPss } = await loadOnDemand()
   if (mode === 'ECDSA' && data) return verifyEcdsa(curveOf(parts), data, message, signature)
   if (hash !== null && modulus && publicExponent) {
     const check = mode.startsWith('PSS') ? verifyPss : verifyPkcs1

@@ -221,8 +221,10 @@ export function Confirm(props: {
   done?: () => void
   kind?: string
   label?: string
+  /** Fields of the question. */
+  children?: ComponentChildren
 }) {
-  const { title, what, typed, saying, work, done, kind = 'danger', label } = props
+  const { title, what, typed, saying, work, done, kind = 'danger', label, children } = props
   const asking = useSignal(false)
   const run = useRun()
   const close = () => {
@@ -244,7 +246,11 @@ export function Confirm(props: {
       >
         {title}
       </Action>
-      {asking.value && <Question {...{ title, what, typed, run, submit, close }} heading={label ?? title} />}
+      {asking.value && (
+        <Question {...{ title, what, typed, run, submit, close }} heading={label ?? title}>
+          {children}
+        </Question>
+      )}
     </>
   )
 }
@@ -257,8 +263,9 @@ function Question(props: {
   run: Run
   submit: () => unknown
   close: () => void
+  children?: ComponentChildren
 }) {
-  const { heading, title, what, typed, run, submit, close } = props
+  const { heading, title, what, typed, run, submit, close, children } = props
   const text = useSignal('')
   const wrong = useSignal(false)
   return (
@@ -274,6 +281,7 @@ function Question(props: {
         action={title}
         beside={<Action onClick={close}>{words.cancel}</Action>}
       >
+        {children}
         {typed !== undefined && (
           <Field
             label={words.confirmLabel(typed)}

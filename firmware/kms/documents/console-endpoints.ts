@@ -1,4 +1,4 @@
-/** The page for browsers as endpoints, in every state and on trial: `/`, its script and style sheet, and the command `coffer`. */
+/** The page for browsers as endpoints, in every state and on trial: `/`, its scripts and style sheet, and the command `coffer`. */
 
 import { hash } from 'node:crypto'
 import { STATES } from '../../base/states.ts'
@@ -8,10 +8,8 @@ import { type Declaration, endpoint } from '../pipeline/endpoint.ts'
 export interface ConsoleFiles {
   html: string
   /** `name` is made of the contents, `<hash>.js`: `/console/<hash>.js` is the same for ever. */
-  js: { name: string; text: string }
+  scripts: readonly { name: string; text: string }[]
   css: { name: string; text: string }
-  /** Loaded when something is to be verified. */
-  verification: { name: string; text: string }
   command: string | null
 }
 
@@ -44,7 +42,7 @@ const SCRIPT_TYPE = 'text/javascript'
 
 /** With full paths: they stand outside the base path of the API. While `isOn` says no they are unknown. */
 export function consoleDeclarations<S>(
-  { html, js, css, verification, command }: ConsoleFiles,
+  { html, scripts, css, command }: ConsoleFiles,
   isOn: (services: S) => boolean,
 ): Declaration<S>[] {
   const file = (path: string, type: string, cacheControl: string, summary: string, text: string): Declaration<S> => {
@@ -65,8 +63,7 @@ export function consoleDeclarations<S>(
   }
   return [
     file('/', 'text/html', NEWEST, 'The page for browsers', html),
-    file(`/console/${js.name}`, SCRIPT_TYPE, FOR_EVER, 'Its script', js.text),
-    file(`/console/${verification.name}`, SCRIPT_TYPE, FOR_EVER, 'Its script that verifies', verification.text),
+    ...scripts.map(({ name, text }) => file(`/console/${name}`, SCRIPT_TYPE, FOR_EVER, 'A script of it', text)),
     file(`/console/${css.name}`, 'text/css', FOR_EVER, 'Its style sheet', css.text),
     ...(command === null
       ? []

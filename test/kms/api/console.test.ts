@@ -7,21 +7,25 @@ import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../../support/
 
 const consoleFiles = {
   html: '<!doctype html><title>Coffer</title>',
-  js: { name: '0123456789abcdef.js', text: `/* ${'larger than one piece '.repeat(4000)}*/` },
+  scripts: [
+    { name: '0123456789abcdef.js', text: `/* ${'larger than one piece '.repeat(4000)}*/` },
+    { name: '00112233445566aa.js', text: 'export const more = 1' },
+  ],
   css: { name: 'fedcba9876543210.css', text: 'body { color: black }' },
-  verification: { name: '00112233445566aa.js', text: 'export const verified = 1' },
   command: '// the command',
 }
 
 const FILES: [path: string, type: string, cacheControl: string, text: string][] = [
   ['/', 'text/html', 'no-cache', consoleFiles.html],
-  ['/console/0123456789abcdef.js', 'text/javascript', 'public, max-age=31536000, immutable', consoleFiles.js.text],
-  [
-    '/console/00112233445566aa.js',
-    'text/javascript',
-    'public, max-age=31536000, immutable',
-    consoleFiles.verification.text,
-  ],
+  ...consoleFiles.scripts.map(
+    ({ name, text }) =>
+      [`/console/${name}`, 'text/javascript', 'public, max-age=31536000, immutable', text] as [
+        string,
+        string,
+        string,
+        string,
+      ],
+  ),
   ['/console/fedcba9876543210.css', 'text/css', 'public, max-age=31536000, immutable', consoleFiles.css.text],
   ['/console/coffer.mjs', 'text/javascript', 'no-cache', consoleFiles.command],
 ]

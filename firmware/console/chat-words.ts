@@ -1,0 +1,61 @@
+/** Words of the view of the chat. */
+
+export const states = { none: 'None', starting: 'Starting', running: 'Running', failed: 'Failed' }
+export const state = 'State'
+export const problem = 'Problem'
+export const address = 'Address'
+export const users = 'Users'
+export const messages = 'Messages'
+export const size = 'Size'
+export const queues = 'Connected clients'
+export const exportKey = 'Public key of exports'
+export const olderCopies = (names: readonly string[]) =>
+  `These databases were replaced by an older copy, or lost changes to damage: ${names.join(', ')}.`
+
+export const make = 'Make the organization'
+export const makeText = 'This appliance has no chat yet. The owner invites everybody else.'
+export const name = 'Name of the organization'
+export const url = 'Address for clients'
+export const urlHint = 'Such as https://chat.example.org. Empty: the address that each client uses.'
+export const email = 'Email address of the owner'
+export const fullName = 'Name of the owner'
+export const password = 'Password of the owner'
+
+export const settings = 'Settings of the chat'
+export const quota = 'Quota of all uploads in MiB'
+export const quotaHint = 'Empty: a quarter of the disk.'
+export const quotaWrong = 'The quota must be a whole number of MiB.'
+export const previews = 'Previews of pictures and videos of other hosts'
+export const previewsHint = 'If shown, each reader’s client asks the other host for them.'
+export const previewsOn = 'Shown'
+export const previewsOff = 'Not shown'
+export const access = 'Private channels that owners are not in'
+export const accessOn = 'Owners may read them'
+export const accessOff = 'Owners may not read them'
+export const hosts = 'Hosts that outgoing webhooks may reach'
+export const hostsHint = 'Such as hooks.example.org:8443, separated by spaces. Empty: none.'
+
+export const token = 'Sign-in by token'
+export const tokenText = 'A JSON Web Token of your identity provider signs people in.'
+export const tokenAlgorithm = 'Algorithm'
+export const tokenOff = 'Off'
+export const tokenSecret = 'Secret, 32 bytes or more'
+export const tokenKey = 'Public key in PEM'
+export const tokenIs = (algorithm: string) => `Tokens are accepted with ${algorithm}. The key is not shown.`
+export const tokenIsOff = 'No tokens are accepted.'
+export const tokenShort = 'The secret must have at least 32 bytes.'
+export const tokenNoKey = 'The text does not hold a public key in PEM.'
+
+export const recover = 'Recover an owner'
+export const recoverText =
+  'Sets a new password. All API keys of the account are revoked, and every owner is notified. A deactivated organization becomes active again.'
+export const recovered = 'The owner can sign in with the new password.'
+
+export const certificate = 'Certificate of the chat'
+export const certificateAfterwards = 'New connections get the new certificate.'
+
+export const remove = 'Remove the organization'
+export const removeText =
+  'Erases the organization with all its accounts, messages and files. Only a backup brings them back.'
+export const removeTyped = 'remove the chat'
+export const removing = 'Removing…'

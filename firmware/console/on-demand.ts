@@ -1,0 +1,8 @@
+/** Parts of the page that few visits need: a script of its own, which the browser loads with the first of them. */
+
+export { verifyExport } from '../client/audit-verify.ts'
+export { verifyEcdsa, verifyPkcs1, verifyPss } from '../client/verify-digest.ts'
+export { CertificatePage } from './pages/certificate.tsx'
+export { ChatPage } from './pages/chat.tsx'
+export { MetricsPage } from './pages/metrics.tsx'
+export { UpdatePage } from './pages/update.tsx'

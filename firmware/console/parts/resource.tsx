@@ -1,0 +1,73 @@
+/** Settings that are read, edited and written back as one JSON object. */
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { ApiError } from '../../client/request.ts'
+import { Field, member, Select } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
+import type { Api } from '../api.ts'
+import * as words from '../words.ts'
+import { Card } from './frame.tsx'
+import { Form, useLoad, Waiting } from './loading.tsx'
+
+type Values = Record<string, string>
+
+/** A form for members of one resource. A change names the etag of what was shown, so that it undoes no change by another administrator. */
+export function Resource(props: {
+  api: Api
+  path: string
+  title: string
+  about?: ComponentChildren
+  fields: Readonly<Record<string, string>>
+  hints?: Readonly<Record<string, string>>
+  choices?: Readonly<Record<string, readonly (readonly [string, string])[]>>
+  read?: (value: Record<string, unknown>) => Values
+  write: (values: Values) => unknown
+  saved?: (values: Values) => ComponentChildren
+  done?: () => void
+}) {
+  const { api, path, title, about, fields, hints = {}, choices = {}, read = flat, write, saved, done: after } = props
+  const draft = useSignal<Values>({})
+  const loaded = useLoad(async () => {
+    const shown = await api.tagged<Record<string, unknown>>(path)
+    draft.value = read(shown.value)
+    return shown
+  }, [])
+  const done = useSignal<Values | null>(null)
+  const run = useRun()
+  const submit = async () => {
+    done.value = null
+    const values = draft.value
+    const change = async () => api.call('PUT', path, { json: write(values), etag: loaded.value.value!.etag })
+    if (await run.start(words.saving, change)) {
+      done.value = values
+      loaded.reload()
+      after?.()
+    } else if (run.error.value instanceof ApiError && run.error.value.status === 412) loaded.reload()
+  }
+  return (
+    <Card title={title}>
+      {about && <p class="hint">{about}</p>}
+      <Waiting of={loaded} />
+      {loaded.value.value !== null && (
+        <Form
+          run={run}
+          submit={submit}
+          kind=""
+          action={words.settingsSave(title)}
+          said={done.value !== null && words.settingsSaved}
+        >
+          {Object.entries(fields).map(([name, label]) => {
+            const common = { label, bind: member(draft, name), hint: hints[name] }
+            const options = choices[name]
+            return options ? <Select key={name} {...common} options={options} /> : <Field key={name} {...common} />
+          })}
+          {done.value !== null && saved?.(done.value)}
+        </Form>
+      )}
+    </Card>
+  )
+}
+
+export const flat = (value: Record<string, unknown>): Values =>
+  Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]))
