@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
 const PROGRAMS =
-  'primitives appliance mixed softhsm2 growth store audit-cost cluster chat chat-beside render start command page versions chart'
+  'primitives appliance mixed softhsm2 growth store audit-cost cluster chat chat-beside unlock-crowd render start command page versions chart'
 const COMPARE = ['store', 'versions']
 
 for (const name of PROGRAMS.split(' ')) {

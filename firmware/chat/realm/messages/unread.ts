@@ -41,8 +41,8 @@ export function* newestUnread(realm: Realm, user: User, within?: Iterable<number
   const sources = recipients
     ? [...recipients].flatMap((recipient) => [...sourcesWithin(realm, recipient, byBirth)])
     : [...byBirth.values()].map((ranges) => newestIn(realm, ranges))
-  for (const row of newestFirst([...sources, newestHeld(realm, user)]))
-    if (recipients === undefined || recipients.has(row.recipient)) yield row
+  const rows = newestFirst([...sources, newestHeld(realm, user)])
+  yield* recipients ? rows.filter(({ recipient }) => recipients.has(recipient)) : rows
 }
 
 /** The same of channels, as many as a client can have heard of. */
@@ -56,33 +56,48 @@ export const newestSent = (realm: Realm, recipients: readonly number[]): Generat
     recipients.map((birth) => newestIn(realm, [{ birth, from: 1, to: realm.store.messages.maxOrdinal(birth) }])),
   )
 
-function* newestFirst(sources: Iterable<Rows>): Generator<PlacedRow> {
+function* newestFirst(sources: Iterable<Batches>): Generator<PlacedRow> {
   // By their newest messages, ascending: the next one is the last source's.
-  const heads: { row: PlacedRow; source: Rows }[] = []
-  const advance = (source: Rows): void => {
-    const { value: row, done } = source.next()
-    if (done === true) return
+  const heads: Head[] = []
+  const place = (head: Head): void => {
+    const { id } = head.rows[head.at]!
     let [low, high] = [0, heads.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if (heads[middle]!.row.id < row.id) low = middle + 1
+      const { rows, at } = heads[middle]!
+      if (rows[at]!.id < id) low = middle + 1
       else high = middle
     }
-    heads.splice(low, 0, { row, source })
+    if (low === heads.length) heads.push(head)
+    else heads.splice(low, 0, head)
   }
-  for (const source of sources) advance(source)
+  const read = (source: Batches): void => {
+    let next = source.next()
+    while (next.done !== true && next.value.length === 0) next = source.next()
+    if (next.done !== true) place({ rows: next.value, at: 0, source })
+  }
+  for (const source of sources) read(source)
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
-    yield head.row
-    advance(head.source)
+    yield head.rows[head.at]!
+    if (++head.at < head.rows.length) place(head)
+    else read(head.source)
   }
 }
 
-type Rows = IteratorObject<PlacedRow>
+interface Head {
+  rows: readonly PlacedRow[]
+  /** The next one. */
+  at: number
+  source: Batches
+}
+
+/** Newest first. Rows are handed on in batches, since a generator costs as much for a batch as for a row. */
+type Batches = IteratorObject<readonly PlacedRow[]>
 
 type UnreadByBirth = ReadonlyMap<number, readonly UnreadRange[]>
 
 /** What was sent to a channel, and what was moved into it from where something is unread. */
-function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Rows> {
+function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Batches> {
   for (const birth of realm.store.messages.birthsOf(recipient, Number.MAX_SAFE_INTEGER)) {
     const ranges = unread.get(birth)
     if (ranges !== undefined)
@@ -90,38 +105,46 @@ function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth):
   }
 }
 
-const ROWS_AT_ONCE = 100
+/** Most callers want only few; who wants more reads twice as many each time. */
+const ROWS_FIRST = 100
+const ROWS_AT_ONCE_MAX = 1600
 
 /** `ranges` are of one place, ascending. */
-function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<PlacedRow> {
+function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<readonly PlacedRow[]> {
+  let count = ROWS_FIRST
   for (const { birth, from, to } of ranges.toReversed())
     for (let high = to; high >= from; ) {
-      const rows = store.messages.sentBetween(birth, from, high, ROWS_AT_ONCE)
-      yield* rows
-      if (rows.length < ROWS_AT_ONCE) break
-      high = rows.at(-1)!.ordinal - 1
+      const rows = store.messages.sentBetween(birth, from, high, count)
+      yield rows
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < count) break
+      high = last.ordinal - 1
+      count = Math.min(2 * count, ROWS_AT_ONCE_MAX)
     }
 }
 
 /** `ranges` are of the place that they were sent to. */
-function newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Rows {
+function newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Batches {
   const { birth } = ranges[0]!
-  const rows = byPages((below) => store.messages.movedTo(recipient, birth, ROWS_AT_ONCE, below))
-  return rows.filter(({ ordinal }) => ranges.some(({ from, to }) => from <= ordinal && ordinal <= to))
+  const batches = byPages((below) => store.messages.movedTo(recipient, birth, ROWS_FIRST, below))
+  return batches.map((rows) =>
+    rows.filter(({ ordinal }) => ranges.some(({ from, to }) => from <= ordinal && ordinal <= to)),
+  )
 }
 
-function newestHeld(realm: Realm, user: User): Rows {
-  const rows = byPages((below) => realm.store.messages.heldBy(user.id, ROWS_AT_ONCE, below))
-  return rows.filter((row) => !isRead(realm, user, row))
+function newestHeld(realm: Realm, user: User): Batches {
+  const batches = byPages((below) => realm.store.messages.heldBy(user.id, ROWS_FIRST, below))
+  return batches.map((rows) => rows.filter((row) => !isRead(realm, user, row)))
 }
 
-/** `read` gives the newest ROWS_AT_ONCE whose ids are below one, newest first. */
-function* byPages(read: (below: number | undefined) => readonly PlacedRow[]): Generator<PlacedRow> {
+/** `read` gives the newest ROWS_FIRST whose ids are below one, newest first. */
+function* byPages(read: (below: number | undefined) => readonly PlacedRow[]): Generator<readonly PlacedRow[]> {
   for (let below: number | undefined; ; ) {
     const rows = read(below)
-    yield* rows
-    if (rows.length < ROWS_AT_ONCE) return
-    below = rows.at(-1)!.id
+    yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < ROWS_FIRST) return
+    below = last.id
   }
 }
 
