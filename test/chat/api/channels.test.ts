@@ -1,7 +1,7 @@
 /** Channels: rows E42, E43, E45, E46, E50 and the blocks stream, default_streams. Contract sections 2.3, 3.3, 7.1. */
 
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 
@@ -11,13 +11,15 @@ interface Named {
 const names = (channels: Named[]) => channels.map(({ name }) => name)
 
 const { rig, hamlet, cordelia, polonius } = await chatSuite({ hamlet: 'member', cordelia: 'member', polonius: 'guest' })
-await hamlet.post('/users/me/subscriptions', {
-  subscriptions: [{ name: 'Verona', description: 'Where we  live\nand <die>' }, { name: 'Denmark' }],
-})
-await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'secrets' }], invite_only: true })
 const ids: Record<string, number> = {}
-for (const name of ['Verona', 'Denmark', 'secrets'])
-  ids[name] = (await hamlet.get('/get_stream_id', { stream: name })).stream_id
+before(async () => {
+  await hamlet.post('/users/me/subscriptions', {
+    subscriptions: [{ name: 'Verona', description: 'Where we  live\nand <die>' }, { name: 'Denmark' }],
+  })
+  await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'secrets' }], invite_only: true })
+  for (const name of ['Verona', 'Denmark', 'secrets'])
+    ids[name] = (await hamlet.get('/get_stream_id', { stream: name })).stream_id
+})
 
 describe('Channels', () => {
   it('have every field of the set C (E43)', async () => {

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -33,7 +33,6 @@ const {
   hamlet,
   ophelia,
 } = await chatSuite({ iago: 'administrator', hamlet: 'member', ophelia: 'member' })
-await hamlet.patch('/settings', { allow_private_data_export: true })
 rig.channel('general', [hamlet, ophelia])
 rig.channel('agreed', [hamlet, ophelia], { isPrivate: true, historyPublicToSubscribers: false })
 rig.channel('closed', [ophelia], { isPrivate: true })
@@ -41,14 +40,17 @@ const upload = async (client: Client, name: string) =>
   (await client.upload('POST', '/user_uploads', Buffer.from(`bytes of ${name}`), {}, name)).body.url
 const say = async (client: Client, to: string | number[], content: string) =>
   client.post('/messages', { type: typeof to === 'string' ? 'channel' : 'direct', to, topic: 't', content })
-await say(ophelia, 'general', `in public [a](${await upload(ophelia, 'public.txt')})`)
-await say(ophelia, 'agreed', `where Hamlet reads [b](${await upload(ophelia, 'agreed.txt')})`)
-await say(ophelia, 'closed', `where he does not [c](${await upload(ophelia, 'closed.txt')})`)
-await say(ophelia, [hamlet.user.id], 'to Hamlet')
-await say(ophelia, [ophelia.user.id], 'to herself')
-await upload(hamlet, 'own.txt')
-await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
-await ophelia.post('/users/me/alert_words', { alert_words: ['flowers'] })
+before(async () => {
+  await hamlet.patch('/settings', { allow_private_data_export: true })
+  await say(ophelia, 'general', `in public [a](${await upload(ophelia, 'public.txt')})`)
+  await say(ophelia, 'agreed', `where Hamlet reads [b](${await upload(ophelia, 'agreed.txt')})`)
+  await say(ophelia, 'closed', `where he does not [c](${await upload(ophelia, 'closed.txt')})`)
+  await say(ophelia, [hamlet.user.id], 'to Hamlet')
+  await say(ophelia, [ophelia.user.id], 'to herself')
+  await upload(hamlet, 'own.txt')
+  await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
+  await ophelia.post('/users/me/alert_words', { alert_words: ['flowers'] })
+})
 
 const heard = async (queue: RegisteredQueue) => (await queue.events()).map(({ id: _, ...event }) => event)
 

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import {
   CHANNEL_GROUP_SETTINGS,
   type GroupSetting,
@@ -20,12 +20,18 @@ import { chatSuite } from '../support/suite.ts'
 const { rig, hamlet, polonius } = await chatSuite({ hamlet: 'member', polonius: 'guest' })
 const create = async (name: string, values = {}): Promise<number> =>
   (await rig.owner.post('/user_groups/create', { name, description: '', members: [], ...values })).group_id
-const named = await create('named', { members: [hamlet.user.id] })
-const nesting = await create('nesting', { subgroups: [named] })
-const deactivated = await create('deactivated')
-await rig.owner.post(`/user_groups/${deactivated}/deactivate`)
 const channelId = rig.channel('verona', [rig.owner]).id
-const groupId = await create('governed')
+let named: number
+let nesting: number
+let deactivated: number
+let groupId: number
+before(async () => {
+  named = await create('named', { members: [hamlet.user.id] })
+  nesting = await create('nesting', { subgroups: [named] })
+  deactivated = await create('deactivated')
+  await rig.owner.post(`/user_groups/${deactivated}/deactivate`)
+  groupId = await create('governed')
+})
 
 const idOf = (name: SystemGroupName): number => rig.chat.realm.state.groupByName.get(name)!.id
 const unnamed = (members: number[], subgroups: number[]): GroupValue => ({

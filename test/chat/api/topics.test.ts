@@ -1,13 +1,16 @@
 /** What users think of topics: rows E56, E57; events V15, V60; blocks user_topic, muted_topics. Contract 3.3, 4.2. */
 
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { START_MS } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
-await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'Verona' }] })
-const { stream_id } = await hamlet.get('/get_stream_id', { stream: 'Verona' })
+let stream_id: number
+before(async () => {
+  await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'Verona' }] })
+  stream_id = (await hamlet.get('/get_stream_id', { stream: 'Verona' })).stream_id
+})
 
 describe('Policies of topics', () => {
   const now = START_MS / 1000

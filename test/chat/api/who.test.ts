@@ -1,7 +1,7 @@
 /** Who may call these rows at all: contract sections 3.1 and 3.3 to 3.7, column Who. What a caller may do with whom is tested per row. */
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import type { Answer } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
@@ -174,10 +174,12 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
 
 const call = {} as Record<Caller, (method: string, path: string, values?: Record<string, unknown>) => Promise<Answer>>
 const { rig } = await chatSuite()
-const bot = await rig.owner.post('/bots', { full_name: 'Calling Bot', short_name: 'calling' })
+before(async () => {
+  const bot = await rig.owner.post('/bots', { full_name: 'Calling Bot', short_name: 'calling' })
+  call.bot = rig.clientOf(rig.chat.realm.state.user.get(bot.user_id)!).call
+})
 call.nobody = (...request) => rig.anonymous(...request)
 call.owner = rig.owner.call
-call.bot = rig.clientOf(rig.chat.realm.state.user.get(bot.user_id)!).call
 for (const role of ['guest', 'member', 'moderator', 'administrator'] as const)
   call[role] = rig.account(`some-${role}`, ROLES[role]).call
 

@@ -1,14 +1,17 @@
 /** Messages that begin a poll, a list of tasks or a choice. Contract sections 3.2.1 (E10), 6.5. */
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const { rig } = await chatSuite()
 const channelId = rig.channel('denmark', [rig.owner]).id
-const { user_id } = await rig.owner.post('/bots', { full_name: 'Robot', short_name: 'robot' })
-const bot = rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
+let bot: Client
+before(async () => {
+  const { user_id } = await rig.owner.post('/bots', { full_name: 'Robot', short_name: 'robot' })
+  bot = rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
+})
 
 const send = (client: Client, content: string, values: object = {}) =>
   client.call('POST', '/messages', { type: 'channel', to: channelId, topic: 'widgets', content, ...values })

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { z } from 'zod'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { chatSuite } from '../support/suite.ts'
@@ -283,21 +283,23 @@ const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'm
 rig.account('polonius', ROLES.guest)
 const common = rig.channel('denmark', [hamlet, ophelia])
 const gone = rig.account('yorick')
-await rig.owner.delete(`/users/${gone.user.id}`)
-await ophelia.post('/bots', { full_name: 'Ghost', short_name: 'ghost' })
-await ophelia.post('/users/me/status', { status_text: 'gone', emoji_name: 'car' })
-await ophelia.post('/users/me/presence', { status: 'active' })
-await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
-await hamlet.post(`/users/me/muted_users/${gone.user.id}`)
-await hamlet.post('/user_topics', { stream_id: common.id, topic: 'rotten', visibility_policy: 3 })
-await ophelia.post('/messages', {
-  type: 'channel',
-  to: common.id,
-  topic: 'rotten',
-  content: '@**Hamlet Test** state',
+before(async () => {
+  await rig.owner.delete(`/users/${gone.user.id}`)
+  await ophelia.post('/bots', { full_name: 'Ghost', short_name: 'ghost' })
+  await ophelia.post('/users/me/status', { status_text: 'gone', emoji_name: 'car' })
+  await ophelia.post('/users/me/presence', { status: 'active' })
+  await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
+  await hamlet.post(`/users/me/muted_users/${gone.user.id}`)
+  await hamlet.post('/user_topics', { stream_id: common.id, topic: 'rotten', visibility_policy: 3 })
+  await ophelia.post('/messages', {
+    type: 'channel',
+    to: common.id,
+    topic: 'rotten',
+    content: '@**Hamlet Test** state',
+  })
+  await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'my lord' })
+  await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id, rig.owner.user.id], content: 'both' })
 })
-await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'my lord' })
-await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id, rig.owner.user.id], content: 'both' })
 const kept = { authorId: null, sourceUrl: '/user_avatars/2/emoji/skull.png', stillUrl: null }
 rig.chat.realm.transaction((turn) => turn.put('realmEmoji', { id: 1, name: 'skull', isDeactivated: true, ...kept }))
 

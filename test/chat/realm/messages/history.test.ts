@@ -24,11 +24,14 @@ const CHANGES: (() => Record<string, unknown>)[] = [
 
 /** When the message was sent, and when it was changed for the first, second time... */
 const times = Array.from({ length: CHANGES.length + 1 }, (_, index) => Math.floor(rig.now() / 1000) + index * STEP_S)
-const { id } = await me.post('/messages', { type: 'stream', to: verona.id, topic: 'a', content: 'one' })
-for (const change of CHANGES) {
-  rig.advance(STEP_S)
-  await me.patch(`/messages/${id}`, change())
-}
+let id: number
+before(async () => {
+  id = (await me.post('/messages', { type: 'stream', to: verona.id, topic: 'a', content: 'one' })).id
+  for (const change of CHANGES) {
+    rig.advance(STEP_S)
+    await me.patch(`/messages/${id}`, change())
+  }
+})
 
 function setPolicy(policy: Policy): void {
   rig.chat.realm.transaction((turn) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, it, test } from 'node:test'
+import { before, describe, it, test } from 'node:test'
 import { emojiNames } from '../../../../firmware/chat/data/emoji.ts'
 import { BOUNDS, type Bound, type Fixed } from '../../../../firmware/chat/realm/model/bounds.ts'
 import type { MutableCollection } from '../../../../firmware/chat/realm/model/collection.ts'
@@ -15,9 +15,13 @@ const { rig, maker, other } = await chatSuite({ maker: 'member', other: 'member'
 const { owner } = rig
 const { realm } = rig.chat
 const common = rig.channel('common', [maker])
-const { user_id: botId } = await maker.post('/bots', { full_name: 'Robot', short_name: 'robot' })
-const bot = rig.clientOf(realm.state.user.get(botId)!)
-const { id: messageId } = await maker.post('/messages', { type: 'stream', to: common.id, topic: 't', content: 'x' })
+let bot: Client
+let messageId: number
+before(async () => {
+  const { user_id } = await maker.post('/bots', { full_name: 'Robot', short_name: 'robot' })
+  bot = rig.clientOf(realm.state.user.get(user_id)!)
+  messageId = (await maker.post('/messages', { type: 'stream', to: common.id, topic: 't', content: 'x' })).id
+})
 
 interface Row<T> {
   /** Makes one record, which differs with `n`. */
@@ -233,7 +237,9 @@ const ROWS: { readonly [K in RecordKind]?: Row<RecordOf<K>> } = {
     isAccepted: ({ body }) => body.code === 'PUSH_SERVICE_NOT_CONFIGURED',
   },
   botStorage: {
-    by: bot,
+    get by() {
+      return bot
+    },
     ask: (client, n) => client.call('PUT', '/bot_storage', { storage: { [`k${n}`]: 'v' } }),
     copy: (entry, n) => ({ ...entry, name: `copy ${n}` }),
     disown: ofAnother,
@@ -266,7 +272,6 @@ function fill(kind: RecordKind, records: Iterable<unknown>): { drop(): void; dro
 for (const kind of bounded) {
   const bound = BOUNDS[kind] as Bound<never>
   const row = ROWS[kind] as unknown as Row<never>
-  const client = row.by ?? maker
   const collection = realm.state[kind]
   const disown: Copy = row.disown ?? ((same) => same)
   const isAccepted = row.isAccepted ?? (({ status }: Answer) => status === 200)
@@ -280,7 +285,7 @@ for (const kind of bounded) {
     assert.deepEqual([status, body.msg], [400, words])
     assert.equal(collection.size, before, 'nothing was made')
   }
-  const byClient = (n: number) => row.ask(client, n)
+  const byClient = (n: number) => row.ask(row.by ?? maker, n)
   /** The newest that the client has made. */
   const made = async (): Promise<never> => {
     await accept(byClient)

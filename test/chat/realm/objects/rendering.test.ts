@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { renderText } from '../../../../firmware/chat/realm/objects/rendering.ts'
 import type { Client } from '../../support/chat.ts'
 import { chatSuite } from '../../support/suite.ts'
 
 const { rig, hamlet, polonius: guest } = await chatSuite({ hamlet: 'member', polonius: 'guest' })
-await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'public' }] })
-await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name: 'secret' }], invite_only: true })
+before(async () => {
+  await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'public' }] })
+  await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name: 'secret' }], invite_only: true })
+})
 
 const html = (author: Client, text: string) => renderText(rig.chat.realm!, author.user, text).html
 
