@@ -1,21 +1,33 @@
 /** Registering for events and getting them. Contract sections 3.1 and 4. */
 
 import { z } from 'zod'
-import { ChatError } from '../base/error.ts'
+import { ChatError, confusingParameters } from '../base/error.ts'
 import { CAPABILITIES, type Capability } from '../events/shapes.ts'
 import { withText } from '../pipeline/envelope.ts'
-import { boolean, integer, json, naturalNumber, nullable, oneOf, text } from '../pipeline/parameters.ts'
+import { boolean, integer, json, jsonOrTextOf, naturalNumber, nullable, oneOf, text } from '../pipeline/parameters.ts'
 import { register } from '../register/register.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'
 
-const LIFESPAN_S = { default: 600, max: 604_800 } as const
+const LIFESPAN_S = { default: 600, mobile: 43_200, max: 604_800 } as const
 
 // A queue keeps them, and somebody may have dozens.
 const TYPES_MAX = 500
 const TYPE_CHARACTERS_MAX = 100
 const TERMS_MAX = 100 // each is asked of each message, as in narrows of messages
 const OPERAND_CHARACTERS_MAX = 1000
+
+/** Seconds, or the time for which the app of a phone may be in the background. */
+const idleTimeout = jsonOrTextOf(
+  z.union([z.literal('mobile'), z.number().min(1).refine(Number.isInteger, 'must be a whole number')]),
+).map((given) => (given === 'mobile' ? LIFESPAN_S.mobile : Math.min(given, LIFESPAN_S.max)))
+
+/** The second name is that of before level 481, whose values are not cut. */
+function lifespanOf(idleTimeout: number | undefined, lifespan: number | undefined): number {
+  if (idleTimeout !== undefined && lifespan !== undefined)
+    throw confusingParameters('idle_queue_timeout', 'queue_lifespan_secs')
+  return idleTimeout ?? lifespan ?? LIFESPAN_S.default
+}
 
 const types = () => nullable(json(z.array(z.string().max(TYPE_CHARACTERS_MAX)).max(TYPES_MAX)))
 
@@ -52,9 +64,10 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
       slim_presence: boolean().default(false),
       presence_history_limit_days: naturalNumber().default(14),
       client_capabilities: json(capabilities).optional(),
+      idle_queue_timeout: idleTimeout.optional(),
       queue_lifespan_secs: naturalNumber()
         .where((seconds) => seconds <= LIFESPAN_S.max, `must be at most ${LIFESPAN_S.max}`)
-        .default(LIFESPAN_S.default),
+        .optional(),
     },
     handle: ({ realm, me, input, client, level, exchange, generation }) =>
       register(realm, reader(realm, me), {
@@ -68,7 +81,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
         slimPresence: input.slim_presence,
         presenceHistoryLimitDays: input.presence_history_limit_days,
         capabilities: input.client_capabilities ?? {},
-        lifespanS: input.queue_lifespan_secs,
+        lifespanS: lifespanOf(input.idle_queue_timeout, input.queue_lifespan_secs),
         level,
         client,
         host: exchange.header('host'),

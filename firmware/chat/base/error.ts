@@ -71,6 +71,13 @@ export const forbidden = (message: string) => new ChatError('BAD_REQUEST', messa
 
 export const notFound = (message: string) => new ChatError('BAD_REQUEST', message, {}, 404)
 
+/** Both were sent, and mean the same. */
+export const confusingParameters = (one: string, other: string) =>
+  new ChatError('REQUEST_CONFUSING_VAR', `Can't decide between '${one}' and '${other}'`, {
+    var_name1: one,
+    var_name2: other,
+  })
+
 /** A parameter that was read, but has a value that the endpoint cannot take. */
 export const invalidParameter = (name: string, message: string) =>
   new ChatError('REQUEST_VARIABLE_INVALID', message, { var_name: name })

@@ -1,7 +1,7 @@
 /** A queue as text, for a stop and the next start. */
 
 import { createQueue, type Prepared, type Queue } from './queue.ts'
-import { internShape } from './shapes.ts'
+import { CAPABILITIES, type Capability, internShape } from './shapes.ts'
 
 /**
  * With the text that `keep` gives for an event, without those for which it is null. Nothing can be merged into an entry any
@@ -52,8 +52,14 @@ type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | '
 export function readQueue(text: string, nowMs: number): Queue {
   const { entries, nextId, prunedId, ...options } = JSON.parse(text) as SavedQueue
   const eventTypes = options.eventTypes === null ? null : new Set(options.eventTypes)
+  const { shape } = options
+  // A version that did not know a capability has saved none of it.
+  const can = Object.fromEntries(CAPABILITIES.map((name) => [name, shape.can[name] ?? false])) as Record<
+    Capability,
+    boolean
+  >
   const queue = createQueue(
-    { ...options, eventTypes, shape: internShape({ ...options.shape, level: options.shape.level ?? null }) },
+    { ...options, eventTypes, shape: internShape({ ...shape, can, level: shape.level ?? null }) },
     nowMs,
   )
   const held = entries.map(([id, text, tail]) => ({ id, prepared: { text, uses: 0 }, tail }))

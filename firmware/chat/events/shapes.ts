@@ -12,6 +12,7 @@ export const CAPABILITIES = [
   'archived_channels',
   'empty_topic_name',
   'simplified_presence_events',
+  'individual_emoji_changes',
 ] as const
 export type Capability = (typeof CAPABILITIES)[number]
 

@@ -1,5 +1,5 @@
 /**
- * What each level has changed, as rules for those who declare an older one. Contract section 8.1, newest first. Where a rule
+ * What each level has changed, as rules for those who declare an older one. Contract sections 8.1 and 8.3, newest first. Where a rule
  * has no answer or event to change, the room itself asks for the level: 372 in api/typing.ts, 201 in realm/bots/webhook.ts.
  */
 
@@ -23,6 +23,7 @@ import {
   wildcardGroup,
   wildcardPolicyOf,
 } from './conversions.ts'
+import { LATER_CHANGES } from './later-changes.ts'
 import {
   addField,
   defaultParameter,
@@ -88,6 +89,7 @@ const provider = (before: number, now: number) =>
   mapField('video_chat_provider', (n) => (n === now ? before : n), REALM)
 
 export const LEVEL_CHANGES: readonly LevelChange[] = [
+  ...LATER_CHANGES,
   levelChange(
     460,
     provider(1, 6),

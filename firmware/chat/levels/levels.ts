@@ -41,7 +41,7 @@ export function createLevels(realm: () => Realm): Levels {
       const level = /^\d{3}$/.test(header) ? Number(header) : 0
       if (level < LEVEL_MIN || level > LEVEL_NOW)
         throw badRequest(`X-Service-Feature-Level must be a number from ${LEVEL_MIN} to ${LEVEL_NOW}`)
-      return level === LEVEL_NOW ? null : oldForm(level, at(level), realm)
+      return changesAbove(level).length === 0 ? null : oldForm(level, at(level), realm)
     },
     events: {
       knows: (level, type) => !at(level).unknownTypes.has(type),

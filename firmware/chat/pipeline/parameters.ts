@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { parseText } from '../../base/json.ts'
 import { expectName, expectText } from '../base/characters.ts'
-import { ChatError, invalidParameter } from '../base/error.ts'
+import { ChatError, confusingParameters, invalidParameter } from '../base/error.ts'
 
 export interface Parameter<T> {
   /** Throws `REQUEST_VARIABLE_INVALID` or `INVALID_JSON`. */
@@ -207,11 +207,7 @@ export function readParameters<P extends Parameters>(
     const names = [name, ...declared.aliases]
     const used = names.filter((name) => sent.has(name))
     for (const name of names) known.add(name)
-    if (used.length > 1)
-      throw new ChatError('REQUEST_CONFUSING_VAR', `Can't decide between '${used[0]}' and '${used[1]}'`, {
-        var_name1: used[0],
-        var_name2: used[1],
-      })
+    if (used.length > 1) throw confusingParameters(used[0]!, used[1]!)
     named.push([name, declared, used[0]])
   }
   const input = Object.fromEntries(

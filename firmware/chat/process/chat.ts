@@ -38,7 +38,7 @@ import type { ApiKey, User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { BOT_TYPES } from '../realm/objects/bot-services.ts'
 import { findByKey, isOver, noteUse, SESSION_DAYS } from '../realm/objects/keys.ts'
-import { createOrganization, type OrganizationDraft } from '../realm/objects/organization.ts'
+import { createOrganization, ensureUuid, type OrganizationDraft } from '../realm/objects/organization.ts'
 import { findBySession } from '../realm/objects/sessions.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { findWebhookByKey, isWebhookBot } from '../realm/objects/webhook-keys.ts'
@@ -131,6 +131,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   })
   const generation = Math.floor(clock.now() / 1000)
   resume(realm, generation)
+  ensureUuid(realm)
   releaseReservedAddresses(realm)
   const limited = limitBotsToOwners(realm)
   if (limited > 0) log.warning('chat', `bots limited to the rights of their owners: ${limited}`)

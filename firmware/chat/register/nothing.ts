@@ -6,6 +6,6 @@ export const giphy: OpenRegisterSection = () => ({ giphy_api_key: '' })
 export const tenor: OpenRegisterSection = () => ({ tenor_api_key: '' })
 export const realmBilling: RegisterSection = () => ({ realm_billing: { has_pending_sponsorship_request: false } })
 export const realmFilters: OpenRegisterSection = () => ({ realm_filters: [] })
-export const videoCalls: RegisterSection = () => ({ has_zoom_token: false })
+export const videoCalls: RegisterSection = () => ({ has_zoom_token: false, has_webex_token: false })
 /** Words that a search leaves out: ours finds every word. */
 export const stopWords: OpenRegisterSection = () => ({ stop_words: [] })

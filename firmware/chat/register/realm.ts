@@ -33,6 +33,7 @@ export const realm: OpenRegisterSection = ({ realm, host, generation }) => {
     ...prefixed(realmGroupValues(realm)),
     ...prefixed(readOnly(organization, urlOf(organization, host))),
     realm_upload_quota_mib: uploadQuotaMib(realm),
+    realm_uuid: organization.uuid,
     ...policies(realm),
     ...SERVER,
     server_generation: generation,

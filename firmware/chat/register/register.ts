@@ -58,5 +58,5 @@ export function register(realm: Realm, me: User | null, registration: Registrati
     clientName: registration.client,
     lifespanMs: registration.lifespanS * 1000,
   })
-  return { queue_id: queue.id, last_event_id: -1, ...answer }
+  return { queue_id: queue.id, last_event_id: -1, idle_queue_timeout_secs: registration.lifespanS, ...answer }
 }

@@ -4,7 +4,7 @@ import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
 import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
 import { systemGroupId } from '../../../firmware/chat/realm/permissions/group-rights.ts'
 import type { Client } from '../support/chat.ts'
-import type { Ask } from './rig.ts'
+import { type Ask, levelHeaders } from './rig.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: probes look at members of any answer
 export type Json = any
@@ -180,8 +180,7 @@ export function fullChannel(ask: Ask): Channel {
 /** How a call answers when its time is over after its first turn. */
 export async function outOfTime(ask: Ask, path: string, values: Record<string, unknown>): Promise<string> {
   ask.slow(60_000)
-  const headers = { 'x-service-feature-level': String(ask.level) }
-  const { status, body } = await ask.owner.call('POST', path, values, headers)
+  const { status, body } = await ask.owner.call('POST', path, values, levelHeaders(ask.level))
   ask.slow(0)
   return `${status} ${body.result}${'complete' in body ? ` complete: ${body.complete}` : ''}`
 }

@@ -141,7 +141,7 @@ export async function furnish(): Promise<Furnished> {
 
 /** What a probe has: the chat, and calls of a client that declares the level. */
 export interface Ask extends Furnished {
-  level: number
+  level: number | null
   /** By the owner, unless another client is named. Fails unless it is a success. */
   get(path: string, values?: Values, by?: Client): Promise<Json>
   post(path: string, values?: Values, by?: Client): Promise<Json>
@@ -155,11 +155,15 @@ export interface Ask extends Furnished {
   events(types: string[] | null, act: () => Promise<unknown>, options?: { by?: Client; can?: Values }): Promise<Json[]>
 }
 
-const snapshots = new WeakMap<Furnished, Map<number, Promise<Json>>>()
+const snapshots = new WeakMap<Furnished, Map<number | null, Promise<Json>>>()
 
-export function asking(furnished: Furnished, level: number): Ask {
+export const levelHeaders = (level: number | null): Record<string, string> =>
+  level === null ? {} : { 'x-service-feature-level': String(level) }
+
+/** `level` null: a client that declares nothing. */
+export function asking(furnished: Furnished, level: number | null): Ask {
   const { owner } = furnished
-  const headers = { 'x-service-feature-level': String(level) }
+  const headers = levelHeaders(level)
   const well =
     (method: string) =>
     async (path: string, values: Values = {}, by: Client = owner) => {
@@ -181,7 +185,7 @@ export function asking(furnished: Furnished, level: number): Ask {
       return status === 200 ? 'ok' : body.code
     },
     snapshot() {
-      const known = snapshots.get(furnished) ?? new Map<number, Promise<Json>>()
+      const known = snapshots.get(furnished) ?? new Map<number | null, Promise<Json>>()
       snapshots.set(furnished, known)
       const snapshot = known.get(level) ?? post('/register')
       known.set(level, snapshot)

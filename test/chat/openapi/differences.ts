@@ -1,4 +1,4 @@
-/** Where answers and events at level 460 are not as the description of level 372 has them, and what says so. */
+/** Where answers and events without a declared level are not as the description of level 372 has them, and what says so. */
 
 export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [
@@ -56,4 +56,8 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/<realm_user\/update>\.person\.is_deleted: not described$/, '459; contract V34'],
   [/\.is_deleted: not described$/, '433; contract 2.2'],
   [/<realm_user_settings_defaults\/update>\.value: may not be null$/, '408: twenty_four_hour_time'],
+  [/^POST \/register\.idle_queue_timeout_secs: not described$/, '481'],
+  [/^POST \/register\.realm_uuid: not described$/, '466'],
+  [/^POST \/register\.has_webex_token: not described$/, '493'],
+  [/<realm_emoji\/(?:add|update_one)>/, '491'],
 ]

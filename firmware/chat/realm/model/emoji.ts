@@ -54,7 +54,7 @@ export function activeEmoji(realm: Realm, name: string): RealmEmoji | undefined 
 export const emojiObjects = (realm: Realm) =>
   Object.fromEntries([...realm.state.realmEmoji.all()].map((emoji) => [String(emoji.id), emojiObject(emoji)]))
 
-const emojiObject = ({ id, name, sourceUrl, stillUrl, isDeactivated, authorId }: RealmEmoji) => ({
+export const emojiObject = ({ id, name, sourceUrl, stillUrl, isDeactivated, authorId }: RealmEmoji) => ({
   id: String(id),
   name,
   source_url: sourceUrl,

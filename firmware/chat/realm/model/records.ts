@@ -21,6 +21,8 @@ export interface Organization {
   /** Without a slash at its end; '' until somebody has set it: then requests tell by their `host`. */
   readonly url: string
   readonly dateCreated: number
+  /** RFC 9562 version 4. Absent in an organization of an older version until it is opened. */
+  readonly uuid?: string
   readonly isDeactivated: boolean
   /** Contract section 2.6, but for group settings. */
   readonly settings: Settings

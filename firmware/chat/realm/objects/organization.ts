@@ -1,6 +1,7 @@
 /** Making the organization: its system groups, the bots that the service itself is, and its first owner. */
 
 import { CofferError } from '../../../base/error.ts'
+import type { Random } from '../../../crypto/random.ts'
 import { expectName } from '../../base/characters.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { type Password, REALM_ID, type User } from '../model/records.ts'
@@ -30,6 +31,7 @@ export function createOrganization(realm: Realm, { name, url, owner }: Organizat
       name: expectName(name.trim(), 'name'),
       url,
       dateCreated: nowOf(realm),
+      uuid: randomUuid(realm.random),
       isDeactivated: false,
       settings: {},
       groupSettings: {},
@@ -47,6 +49,23 @@ export function createOrganization(realm: Realm, { name, url, owner }: Organizat
     turn.put('password', { ...password, userId: user.id })
     return user
   })
+}
+
+/** At a start: gives an organization of a version before level 466 its UUID. */
+export function ensureUuid(realm: Realm): void {
+  const organization = realm.state.organization.get(REALM_ID)
+  if (organization === undefined || organization.uuid !== undefined) return
+  realm.transaction((tx) => tx.put('organization', { ...organization, uuid: randomUuid(realm.random) }))
+}
+
+/** RFC 9562 version 4. */
+function randomUuid(random: Random): string {
+  const bytes = random(16)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return Buffer.from(bytes)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** From now on every call is refused; clients are told why. The administrator of the server undoes it: see organization/operator/operator.ts. */

@@ -2,9 +2,9 @@
 
 import { badRequest, forbidden, notFound } from '../../../base/error.ts'
 import { emojiCode } from '../../../data/emoji.ts'
-import { activeEmoji, emojiObjects } from '../../model/emoji.ts'
+import { activeEmoji, emojiObject, emojiObjects } from '../../model/emoji.ts'
 import type { Realm } from '../../model/realm.ts'
-import { REALM_ID, type User } from '../../model/records.ts'
+import { REALM_ID, type RealmEmoji, type User } from '../../model/records.ts'
 import { atLeast, ROLES } from '../../model/roles.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import { mayInRealm } from '../../permissions/group-rights.ts'
@@ -40,15 +40,16 @@ export function addEmoji(realm: Realm, me: User, input: string, bytes: Uint8Arra
     const still = stillOf(bytes)
     realm.store.files.putPicture(fileName(token), bytes)
     if (still !== null) realm.store.files.putPicture(stillName(token), still)
-    tx.put('realmEmoji', {
+    const emoji: RealmEmoji = {
       id: tx.nextId('realmEmoji'),
       name,
       authorId: me.id,
       isDeactivated: false,
       sourceUrl: `${PATH}${token}.png`,
       stillUrl: still && `${PATH}still/${token}.png`,
-    })
-    publish(realm, tx)
+    }
+    tx.put('realmEmoji', emoji)
+    publish(realm, tx, { op: 'add', emoji: emojiObject(emoji) })
   })
 }
 
@@ -60,7 +61,7 @@ export function deactivateEmoji(realm: Realm, me: User, name: string): void {
     if (emoji.authorId !== me.id && !atLeast(me.role, ROLES.administrator))
       throw forbidden('Must be an organization administrator or emoji author')
     tx.put('realmEmoji', { ...emoji, isDeactivated: true })
-    publish(realm, tx)
+    publish(realm, tx, { op: 'update_one', emoji_id: String(emoji.id), data: { deactivated: true } })
   })
 }
 
@@ -73,7 +74,12 @@ export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint
 const fileName = (token: string): string => `emoji ${token}`
 const stillName = (token: string): string => `still ${token}`
 
-function publish(realm: Realm, tx: Transaction): void {
-  const realm_emoji = emojiObjects(realm)
-  tx.publish({ type: 'realm_emoji', to: 'everyone', make: () => ({ op: 'update', realm_emoji }) })
+/** `change`: for clients with the capability `individual_emoji_changes`. */
+function publish(realm: Realm, tx: Transaction, change: Readonly<Record<string, unknown>>): void {
+  const whole = { op: 'update', realm_emoji: emojiObjects(realm) }
+  tx.publish({
+    type: 'realm_emoji',
+    to: 'everyone',
+    make: ({ can }) => (can.individual_emoji_changes ? change : whole),
+  })
 }

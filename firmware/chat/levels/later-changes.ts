@@ -1,0 +1,16 @@
+/** Levels after those of the history: what 461 and above have changed, newest first. Contract section 8.3. */
+
+import { capability } from './conversions.ts'
+import { type LevelChange, levelChange, removeFields, removeParameters, request } from './rules.ts'
+import { register } from './surfaces.ts'
+
+export const LATER_CHANGES: readonly LevelChange[] = [
+  levelChange(493, removeFields(['has_webex_token'], register())),
+  levelChange(491, request(['E6'], capability('individual_emoji_changes', false))),
+  levelChange(
+    481,
+    removeParameters(['idle_queue_timeout'], 'E6'),
+    removeFields(['idle_queue_timeout_secs'], register()),
+  ),
+  levelChange(466, removeFields(['realm_uuid'], register())),
+]
