@@ -1,8 +1,9 @@
 /** Devices that want to be told, and calls: as far as they go without services of others. Contract 12, rows E134 to E139. */
 
-import { badRequest, ChatError } from '../base/error.ts'
-import { boolean, integer, nameText, oneOf, text } from '../pipeline/parameters.ts'
-import { addToken, registerDevice, removeToken, testToken } from '../realm/organization/users/push.ts'
+import { badRequest, ChatError, missingParameter } from '../base/error.ts'
+import { boolean, integer, nameText, naturalNumber, oneOf, text } from '../pipeline/parameters.ts'
+import { addDevice, removeDevice } from '../realm/objects/client-devices.ts'
+import { addToken, registerDevice, registerPushOf, removeToken, testToken } from '../realm/organization/users/push.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 /** Both kinds of tokens in the clear: set and removed. */
@@ -38,20 +39,51 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     path: '/mobile_push/register',
     who: 'human',
     parameters: {
-      token_kind: oneOf('fcm', 'apns'),
-      push_account_id: integer(),
-      push_key: text(),
-      bouncer_public_key: text(),
-      encrypted_push_registration: text(),
+      token_kind: oneOf('fcm', 'apns').optional(),
+      push_account_id: integer().optional(),
+      push_key: text().optional(),
+      bouncer_public_key: text().optional(),
+      encrypted_push_registration: text().optional(),
+      device_id: integer().optional(),
+      push_key_id: naturalNumber()
+        .where((id) => id < 2 ** 32, 'must be less than 4294967296')
+        .optional(),
+      token_id: text().optional(),
     },
-    handle: ({ realm, me, input }) =>
-      registerDevice(realm, me, {
-        accountId: input.push_account_id,
-        tokenKind: input.token_kind,
-        pushKey: input.push_key,
-        bouncerPublicKey: input.bouncer_public_key,
-        registration: input.encrypted_push_registration,
-      }),
+    handle: ({ realm, me, input }) => {
+      const { token_kind, push_key, bouncer_public_key, encrypted_push_registration, push_account_id } = input
+      if (input.device_id !== undefined)
+        return registerPushOf(realm, me, input.device_id, {
+          key: { push_key_id: input.push_key_id, push_key },
+          token: { token_kind, token_id: input.token_id, bouncer_public_key, encrypted_push_registration },
+        })
+      return registerDevice(realm, me, {
+        accountId: given(push_account_id, 'push_account_id'),
+        tokenKind: given(token_kind, 'token_kind'),
+        pushKey: given(push_key, 'push_key'),
+        bouncerPublicKey: given(bouncer_public_key, 'bouncer_public_key'),
+        registration: given(encrypted_push_registration, 'encrypted_push_registration'),
+      })
+    },
+  }),
+  declare({
+    row: 'E145',
+    method: 'POST',
+    path: '/register_client_device',
+    who: 'human',
+    handle: ({ realm, me, credential }) => ({ device_id: addDevice(realm, me, credential!.id) }),
+  }),
+  declare({
+    row: 'E146',
+    method: 'POST',
+    path: '/remove_client_device',
+    usesReserve: true,
+    who: 'human',
+    parameters: { device_id: integer() },
+    handle: ({ realm, me, input }) => {
+      removeDevice(realm, me, input.device_id)
+      return {}
+    },
   }),
   declare({
     row: 'E135',
@@ -66,7 +98,7 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/mobile_push/e2ee/test_notification',
     who: 'human',
-    parameters: { push_account_id: integer().optional() },
+    parameters: { device_id: integer().optional(), push_account_id: integer().optional() },
     handle: () => {
       throw new ChatError('NO_ACTIVE_PUSH_DEVICE', 'No active registered push device')
     },
@@ -74,6 +106,12 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
   ...tokens('E137', '/users/me/apns_device_token', 'apns'),
   ...tokens('E138', '/users/me/android_gcm_reg_id', 'fcm'),
 ]
+
+/** Needed in the form of before level 468. */
+function given<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw missingParameter(name)
+  return value
+}
 
 export const callDeclarations: readonly AnyDeclaration[] = [
   declare({

@@ -71,6 +71,9 @@ export const forbidden = (message: string) => new ChatError('BAD_REQUEST', messa
 
 export const notFound = (message: string) => new ChatError('BAD_REQUEST', message, {}, 404)
 
+export const missingParameter = (name: string) =>
+  new ChatError('REQUEST_VARIABLE_MISSING', `Missing '${name}' argument`, { var_name: name })
+
 /** Both were sent, and mean the same. */
 export const confusingParameters = (one: string, other: string) =>
   new ChatError('REQUEST_CONFUSING_VAR', `Can't decide between '${one}' and '${other}'`, {

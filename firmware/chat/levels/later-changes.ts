@@ -1,7 +1,15 @@
 /** Levels after those of the history: what 461 and above have changed, newest first. Contract section 8.3. */
 
 import { capability } from './conversions.ts'
-import { type LevelChange, levelChange, removeFields, removeParameters, request } from './rules.ts'
+import {
+  dropEvent,
+  type LevelChange,
+  levelChange,
+  removeEndpoints,
+  removeFields,
+  removeParameters,
+  request,
+} from './rules.ts'
 import { register } from './surfaces.ts'
 
 export const LATER_CHANGES: readonly LevelChange[] = [
@@ -11,6 +19,14 @@ export const LATER_CHANGES: readonly LevelChange[] = [
     481,
     removeParameters(['idle_queue_timeout'], 'E6'),
     removeFields(['idle_queue_timeout_secs'], register()),
+  ),
+  levelChange(470, removeEndpoints('E146')),
+  levelChange(
+    468,
+    removeFields(['devices'], register()),
+    dropEvent('device'),
+    removeEndpoints('E145'),
+    removeParameters(['device_id'], 'E134', 'E136'),
   ),
   levelChange(466, removeFields(['realm_uuid'], register())),
 ]

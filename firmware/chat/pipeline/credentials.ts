@@ -1,6 +1,6 @@
 /** The `authorization` header: an account's address and one of its keys. RFC 7617; contract section 1.2. */
 
-import { ChatError } from '../base/error.ts'
+import { missingParameter } from '../base/error.ts'
 
 export interface ChatCredentials {
   email: string
@@ -10,8 +10,7 @@ export interface ChatCredentials {
 /** `api_key` of an incoming webhook, which names no account. Throws `REQUEST_VARIABLE_MISSING`. */
 export function readQueryKey(query: string): ChatCredentials {
   const key = new URLSearchParams(query).get('api_key')
-  if (key === null)
-    throw new ChatError('REQUEST_VARIABLE_MISSING', "Missing 'api_key' argument", { var_name: 'api_key' })
+  if (key === null) throw missingParameter('api_key')
   return { email: '', key }
 }
 

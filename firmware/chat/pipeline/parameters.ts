@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { parseText } from '../../base/json.ts'
 import { expectName, expectText } from '../base/characters.ts'
-import { ChatError, confusingParameters, invalidParameter } from '../base/error.ts'
+import { ChatError, confusingParameters, invalidParameter, missingParameter } from '../base/error.ts'
 
 export interface Parameter<T> {
   /** Throws `REQUEST_VARIABLE_INVALID` or `INVALID_JSON`. */
@@ -213,8 +213,7 @@ export function readParameters<P extends Parameters>(
   const input = Object.fromEntries(
     named.map(([name, declared, used]) => {
       if (used !== undefined) return [name, declared.read(sent.get(used)!, name)]
-      if (declared.fallback === null)
-        throw new ChatError('REQUEST_VARIABLE_MISSING', `Missing '${name}' argument`, { var_name: name })
+      if (declared.fallback === null) throw missingParameter(name)
       return [name, declared.fallback.value]
     }),
   ) as ParameterValues<P>

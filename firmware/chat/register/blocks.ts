@@ -15,6 +15,7 @@ import { giphy, realmBilling, realmFilters, stopWords, tenor, videoCalls } from 
 import { customProfileFields, realmDomains, realmLinkifiers, realmPlaygrounds } from './organization.ts'
 import {
   alertWords,
+  device,
   drafts,
   mutedUsers,
   navigationViews,
@@ -37,6 +38,7 @@ export const BLOCKS: Readonly<Record<string, RegisterSection>> = {
   custom_profile_fields: customProfileFields,
   default_stream_groups: defaultStreamGroupsBlock,
   default_streams: defaultStreamsBlock,
+  device,
   drafts,
   giphy,
   message: messageBlock,

@@ -2,6 +2,7 @@
 
 import { remindersOf } from '../realm/messages/reminders.ts'
 import { scheduledMessagesOf } from '../realm/messages/scheduled.ts'
+import { devicesOf } from '../realm/objects/client-devices.ts'
 import { draftsAtRegister } from '../realm/organization/users/drafts.ts'
 import { navigationViewsOf } from '../realm/organization/users/navigation-views.ts'
 import { remainingSteps } from '../realm/organization/users/onboarding.ts'
@@ -33,5 +34,7 @@ export const scheduledMessages: RegisterSection = ({ realm, me }) => ({
 })
 
 export const reminders: RegisterSection = ({ realm, me }) => ({ reminders: remindersOf(realm, me) })
+
+export const device: RegisterSection = ({ realm, me }) => ({ devices: devicesOf(realm, me) })
 
 export const pushDevice: RegisterSection = ({ realm, me }) => ({ push_devices: pushDevices(realm, me) })

@@ -2,6 +2,7 @@
 
 import { png } from '../../../firmware/chat/realm/objects/avatar-png.ts'
 import { fresh, type Probe } from './probes.ts'
+import type { Ask } from './rig.ts'
 
 interface LaterItem {
   readonly level: number
@@ -45,8 +46,32 @@ const idleTimeout: Probe = async (ask) => {
   return [ignored_parameters_unsupported, idle_queue_timeout_secs]
 }
 
+const deviceEvents: Probe = async (ask) => {
+  const events = await ask.events(null, () => ask.owner.post('/register_client_device'))
+  return events.filter(({ type }) => type === 'device').length
+}
+
+const newDevice = async ({ owner }: Ask): Promise<number> => (await owner.post('/register_client_device')).device_id
+
+/** What is asked for first of a registration that names a device and has nothing else. */
+const registersDevice: Probe = async (ask) => {
+  const device_id = await newDevice(ask)
+  return ask.code('POST', '/mobile_push/register', { device_id })
+}
+
 export const LATER_ITEMS: readonly LaterItem[] = [
   member(466, 'realm_uuid'),
+  member(468, 'devices'),
+  later(468, 'events of devices', deviceEvents, 1, 0),
+  later(468, 'register_client_device', (ask) => ask.code('POST', '/register_client_device'), 'ok', 'NOT_FOUND'),
+  later(468, 'mobile_push/register: device_id', registersDevice, 'BAD_REQUEST', 'REQUEST_VARIABLE_MISSING'),
+  later(
+    470,
+    'remove_client_device',
+    async (ask) => ask.code('POST', '/remove_client_device', { device_id: await newDevice(ask) }),
+    'ok',
+    'NOT_FOUND',
+  ),
   later(481, 'idle_queue_timeout', idleTimeout, [[], 43_200], [['idle_queue_timeout'], undefined]),
   later(491, 'single changes of emoji', emojiOps, ['add', 'update_one'], ['update', 'update']),
   member(493, 'has_webex_token'),

@@ -94,7 +94,7 @@ async function recorded(level: string | null): Promise<string[]> {
 }
 
 /** Members that came after 460: contract section 8.3. */
-const LATER_MEMBERS = new Set(['has_webex_token', 'idle_queue_timeout_secs', 'realm_uuid'])
+const LATER_MEMBERS = new Set(['devices', 'has_webex_token', 'idle_queue_timeout_secs', 'realm_uuid'])
 
 /** As it goes out, without those members and without what an answer's length says of them. */
 function without(answer: string, members: ReadonlySet<string>): string {

@@ -60,4 +60,6 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/^POST \/register\.realm_uuid: not described$/, '466'],
   [/^POST \/register\.has_webex_token: not described$/, '493'],
   [/<realm_emoji\/(?:add|update_one)>/, '491'],
+  [/^POST \/register\.devices: not described$/, '468'],
+  [/<device\/(?:add|remove|update)>/, '468'],
 ]

@@ -41,6 +41,12 @@ const ACCOUNTS = 10_000 // each is in every register
 const ONE_EACH: Fixed = { why: 'one of each account' }
 const ID_CHARACTERS = 6 // of an id in a list
 
+/** Of each of the three kinds that clients register to be notified. */
+const DEVICES = { of: 'devices', accountOf: userId, account: 50, organization: 50_000 } as const
+const CLIENT_DEVICE_CHARACTERS = 100 // its ids, and its push key of 44
+/** A field may have 4096, and real ones have some hundreds together. */
+const DEVICE_CHARACTERS = { of: 'characters of devices', organization: 20_000_000 } as const
+
 const idsIn = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length)
 
 /**
@@ -217,8 +223,27 @@ export const BOUNDS = {
     organization: 100,
     size: { of: 'characters of profile fields', sizeOf: ({ fieldData }) => fieldData.length, organization: 500_000 },
   },
-  pushToken: { of: 'devices', accountOf: userId, account: 50, organization: 50_000 },
-  pushDevice: { of: 'devices', accountOf: userId, account: 50, organization: 50_000 },
+  pushToken: {
+    ...DEVICES,
+    size: { ...DEVICE_CHARACTERS, sizeOf: ({ token, appId }) => token.length + (appId?.length ?? 0) },
+  },
+  pushDevice: {
+    ...DEVICES,
+    size: {
+      ...DEVICE_CHARACTERS,
+      sizeOf: ({ pushKey, bouncerPublicKey, registration }) =>
+        pushKey.length + bouncerPublicKey.length + registration.length,
+    },
+  },
+  clientDevice: {
+    ...DEVICES,
+    size: {
+      ...DEVICE_CHARACTERS,
+      sizeOf: ({ registration }) =>
+        CLIENT_DEVICE_CHARACTERS +
+        (registration === null ? 0 : registration.bouncerPublicKey.length + registration.sealed.length),
+    },
+  },
   botStorage: {
     of: 'entries of bot storage',
     accountOf: userId,

@@ -11,6 +11,7 @@ import type {
   BotStorage,
   Channel,
   ChannelFolder,
+  ClientDevice,
   DefaultChannelGroup,
   DirectConversation,
   Draft,
@@ -84,6 +85,7 @@ export const KINDS = {
   profileField: kind<ProfileField>(({ id }) => id),
   pushToken: kind<PushToken>(({ userId, kind, token }) => `${userId}:${kind}:${token}`),
   pushDevice: kind<PushDevice>(({ userId, accountId }) => `${userId}:${accountId}`),
+  clientDevice: kind<ClientDevice>(({ id }) => id),
   botStorage: kind<BotStorage>(({ userId, name }) => `${userId}:${name}`),
 } as const
 

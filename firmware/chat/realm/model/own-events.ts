@@ -5,7 +5,7 @@ import type { Transaction } from './transaction.ts'
 
 export function publishOwn(
   tx: Transaction,
-  { id }: User,
+  { id }: Pick<User, 'id'>,
   type: string,
   op: 'add' | 'update' | 'remove',
   members: Readonly<Record<string, unknown>>,

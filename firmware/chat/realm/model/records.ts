@@ -450,7 +450,26 @@ export interface PushToken {
   readonly appId: string | null
 }
 
-/** A registration for encrypted notifications. */
+/** A device on which its account is signed in. Contract section 2.5. */
+export interface ClientDevice {
+  readonly id: number
+  readonly userId: number
+  /** The key or session that made it. */
+  readonly keyId: number
+  /** What notifications are encrypted with. Null until the device registers. */
+  readonly pushKey: { readonly id: number; readonly key: string } | null
+  /** How a relay would reach it. Null until the device registers. */
+  readonly registration: {
+    readonly tokenKind: 'apns' | 'fcm'
+    readonly tokenId: string
+    readonly bouncerPublicKey: string
+    readonly sealed: string
+    /** When it was registered. */
+    readonly time: number
+  } | null
+}
+
+/** A registration for encrypted notifications, in the form of before level 468. */
 export interface PushDevice {
   readonly userId: number
   readonly accountId: number

@@ -19,6 +19,7 @@ import {
   type BotCall,
   type BotStorage,
   type Channel,
+  type ClientDevice,
   type DirectConversation,
   type Draft,
   type Group,
@@ -77,6 +78,7 @@ export interface RealmState extends Collections {
   /** By the number that the client has given. */
   readonly pushDevicesOf: GroupIndex<number, number, PushDevice>
   /** By id. */
+  readonly clientDevicesOf: GroupIndex<number, number, ClientDevice>
   readonly draftsOf: GroupIndex<number, number, Draft>
   readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
   readonly scheduledMessagesOf: GroupIndex<number, number, ScheduledMessage>
@@ -115,7 +117,7 @@ function load<K extends RecordKind>(collections: MutableCollections, kind: K, re
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
   const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
-  const { linkifier, pushToken, pushDevice, botCall, invitation } = collections
+  const { linkifier, pushToken, pushDevice, clientDevice, botCall, invitation } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -166,6 +168,11 @@ function createIndexes(collections: MutableCollections) {
       pushDevice,
       ({ userId }) => userId,
       ({ accountId }) => accountId,
+    ),
+    clientDevicesOf: groupBy(
+      clientDevice,
+      ({ userId }) => userId,
+      ({ id }) => id,
     ),
     userTopicsOf: groupBy(
       userTopic,

@@ -43,6 +43,7 @@ type IdCounter =
   | 'scheduledMessage'
   | 'submessage'
   | 'botCall'
+  | 'clientDevice'
   | 'invitation'
   | 'realmExport'
   | 'upload'

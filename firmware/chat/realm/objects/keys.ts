@@ -12,6 +12,7 @@ import { openText, sealText } from '../model/secrets.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { addressKey } from '../model/user-names.ts'
 import { ownHosts } from '../permissions/user-addresses.ts'
+import { removeDevicesOf } from './client-devices.ts'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const KEY_LENGTH = 32 // 190 bits
@@ -105,9 +106,10 @@ export function expectKey(realm: Realm, user: User, id: number): ApiKey {
 export const revokeKey = (realm: Realm, user: User, id: number): void =>
   realm.transaction((tx) => revoke(realm, tx, expectKey(realm, user, id)))
 
-/** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */
-export function revoke(realm: Realm, tx: Transaction, { hash, userId }: ApiKey): void {
+/** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. Its devices end with it. */
+export function revoke(realm: Realm, tx: Transaction, { hash, id, userId }: ApiKey): void {
   tx.remove('apiKey', hash)
+  removeDevicesOf(realm, tx, userId, id)
   tx.onCommit(() => realm.events.endPollsOf(userId))
 }
 

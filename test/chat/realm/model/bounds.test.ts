@@ -223,6 +223,7 @@ const ROWS: { readonly [K in RecordKind]?: Row<RecordOf<K>> } = {
     ask: post('/users/me/android_gcm_reg_id', (n) => ({ token: `t${n}` })),
     copy: (token, n) => ({ ...token, token: `copy ${n}` }),
     disown: ofAnother,
+    grown: (token, size) => ({ ...token, token: text(size) }),
   },
   pushDevice: {
     ask: post('/mobile_push/register', (n) => ({
@@ -234,7 +235,17 @@ const ROWS: { readonly [K in RecordKind]?: Row<RecordOf<K>> } = {
     })),
     copy: (device, n) => ({ ...device, accountId: FAR + n }),
     disown: ofAnother,
+    grown: (device, size) => ({ ...device, pushKey: '', bouncerPublicKey: '', registration: text(size) }),
     isAccepted: ({ body }) => body.code === 'PUSH_SERVICE_NOT_CONFIGURED',
+  },
+  clientDevice: {
+    ask: (client) => client.call('POST', '/register_client_device'),
+    copy: withId,
+    disown: ofAnother,
+    grown: (device, size) => ({
+      ...device,
+      registration: { tokenKind: 'fcm', tokenId: '', bouncerPublicKey: '', sealed: text(size - 100), time: 0 },
+    }),
   },
   botStorage: {
     get by() {

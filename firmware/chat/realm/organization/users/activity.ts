@@ -5,6 +5,7 @@ import type { User } from '../../model/records.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import { publishBotUpdate } from '../../objects/bot-events.ts'
 import { renewLostKeys } from '../../objects/bot-keys.ts'
+import { removeDevicesOf } from '../../objects/client-devices.ts'
 import { publishMemberships } from '../../objects/group-view.ts'
 import { hidePresence } from '../../objects/presences.ts'
 import { publishPerson } from '../../objects/user-events.ts'
@@ -19,6 +20,7 @@ export function deactivate(realm: Realm, tx: Transaction, user: User): void {
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, tx, bot)
   setActive(realm, tx, user, false)
   renewLostKeys(realm, tx, realm.state.user.get(user.id)!)
+  removeDevicesOf(realm, tx, user.id)
   hidePresence(realm, tx, user)
   revokeInvitationsOf(realm, tx, user.id)
   tx.onCommit(() => realm.events.dropQueuesOf(user.id))

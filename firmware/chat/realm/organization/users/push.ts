@@ -3,19 +3,68 @@
 import { badRequest, ChatError, invalidParameter } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { PushDevice, PushToken, User } from '../../model/records.ts'
+import { registerPush } from '../../objects/client-devices.ts'
 
 const TOKEN_CHARACTERS_MAX = 4096
 const FIELD_CHARACTERS_MAX = 4096
+const SECRETBOX = 0x31 // first byte of a push key: libsodium's crypto_secretbox_easy, of 32 bytes
+const TOKEN_ID_BYTES = 8
+
+/** The two parts of a device's registration, by the names of their parameters. */
+interface GivenRegistration {
+  readonly key: { readonly push_key_id: number | undefined; readonly push_key: string | undefined }
+  readonly token: {
+    readonly token_kind: PushToken['kind'] | undefined
+    readonly token_id: string | undefined
+    readonly bouncer_public_key: string | undefined
+    readonly encrypted_push_registration: string | undefined
+  }
+}
+
+/**
+ * Throws `PUSH_SERVICE_NOT_CONFIGURED` once what was given is kept: nothing is sent without a relay. Throws `BAD_REQUEST` for a
+ * part that is not whole, and without any.
+ */
+export function registerPushOf(realm: Realm, me: User, deviceId: number, { key, token }: GivenRegistration): never {
+  const hasKey = isWhole(key)
+  const hasToken = isWhole(token)
+  if (!hasKey && !hasToken) throw badRequest('A push key or a token must be given')
+  if (hasKey) expectBase64('push_key', key.push_key, (bytes) => bytes.length === 33 && bytes[0] === SECRETBOX)
+  if (hasToken) {
+    expectBase64('token_id', token.token_id, (bytes) => bytes.length === TOKEN_ID_BYTES)
+    expectBase64('bouncer_public_key', token.bouncer_public_key)
+    expectBase64('encrypted_push_registration', token.encrypted_push_registration)
+  }
+  registerPush(realm, me, deviceId, {
+    ...(hasKey && { pushKey: { id: key.push_key_id, key: key.push_key } }),
+    ...(hasToken && {
+      registration: {
+        tokenKind: token.token_kind,
+        tokenId: token.token_id,
+        bouncerPublicKey: token.bouncer_public_key,
+        sealed: token.encrypted_push_registration,
+      },
+    }),
+  })
+  throw notConfigured()
+}
+
+type Whole<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
+
+/** False if none of its members is given. Throws `BAD_REQUEST` if some are not. */
+function isWhole<T extends object>(part: T): part is T & Whole<T> {
+  const names = Object.keys(part)
+  const missing = names.filter((name) => part[name as keyof T] === undefined)
+  if (missing.length > 0 && missing.length < names.length)
+    throw badRequest(`${names.join(', ')} must be given together`, { parameters: missing })
+  return missing.length === 0
+}
 
 /** Throws `PUSH_SERVICE_NOT_CONFIGURED` once the registration is kept: nothing is sent without a relay. */
 export function registerDevice(realm: Realm, me: User, input: Omit<PushDevice, 'userId'>): never {
-  for (const [name, value] of [
-    ['push_key', input.pushKey],
-    ['bouncer_public_key', input.bouncerPublicKey],
-    ['encrypted_push_registration', input.registration],
-  ] as const)
-    if (value === '' || value.length > FIELD_CHARACTERS_MAX || !isBase64(value))
-      throw invalidParameter(name, `${name} is not base64`)
+  expectBase64('push_key', input.pushKey)
+  expectBase64('bouncer_public_key', input.bouncerPublicKey)
+  expectBase64('encrypted_push_registration', input.registration)
   realm.transaction((turn) => {
     turn.put('pushDevice', { ...input, userId: me.id })
     turn.publish({
@@ -27,7 +76,11 @@ export function registerDevice(realm: Realm, me: User, input: Omit<PushDevice, '
   throw notConfigured()
 }
 
-const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0
+function expectBase64(name: string, text: string, isRight: (bytes: Uint8Array) => boolean = () => true): void {
+  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0
+  if (!isBase64 || text.length > FIELD_CHARACTERS_MAX) throw invalidParameter(name, `${name} is not base64`)
+  if (!isRight(Buffer.from(text, 'base64'))) throw invalidParameter(name, `${name} has a wrong length or form`)
+}
 
 /** `push_devices` of the register answer. */
 export const pushDevices = ({ state }: Realm, me: User) =>

@@ -1,0 +1,86 @@
+/**
+ * Devices on which an account is signed in, and what they register to be notified by. There is no relay that would tell them: a
+ * registration stays pending. A device ends with the key that made it. Contract section 2.5, rows E134, E145 and E146, V63.
+ */
+
+import { badRequest } from '../../base/error.ts'
+import { publishOwn } from '../model/own-events.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { ClientDevice, User } from '../model/records.ts'
+import type { Transaction } from '../model/transaction.ts'
+
+/** The members of a device as clients see them: upstream's names. */
+interface DeviceView {
+  readonly push_key_id: number | null
+  readonly push_token_id: string | null
+  readonly pending_push_token_id: string | null
+  readonly push_token_last_updated_timestamp: number | null
+  readonly push_registration_error_code: string | null
+}
+
+const deviceView = (device: ClientDevice): DeviceView => ({
+  push_key_id: device.pushKey?.id ?? null,
+  push_token_id: null, // no relay has ever confirmed one
+  pending_push_token_id: device.registration?.tokenId ?? null,
+  push_token_last_updated_timestamp: device.registration?.time ?? null,
+  push_registration_error_code: null,
+})
+
+/** `devices` of the register answer, by id. */
+export const devicesOf = ({ state }: Realm, { id }: User): Record<string, DeviceView> =>
+  Object.fromEntries([...state.clientDevicesOf.get(id)].map(([id, device]) => [String(id), deviceView(device)]))
+
+/** Returns the id of a new device, which belongs to the key or session `keyId`. */
+export function addDevice(realm: Realm, me: User, keyId: number): number {
+  return realm.transaction((tx) => {
+    const id = tx.nextId('clientDevice')
+    tx.put('clientDevice', { id, userId: me.id, keyId, pushKey: null, registration: null })
+    publishOwn(tx, me, 'device', 'add', { device_id: id })
+    return id
+  })
+}
+
+/** Throws the same `BAD_REQUEST` for an id of another account and an unknown one. */
+export function removeDevice(realm: Realm, me: User, id: number): void {
+  realm.transaction((tx) => remove(tx, findDevice(realm, me, id)))
+}
+
+interface DeviceUpdate {
+  pushKey?: NonNullable<ClientDevice['pushKey']>
+  registration?: Omit<NonNullable<ClientDevice['registration']>, 'time'>
+}
+
+/** Replaces what is given. Throws `BAD_REQUEST` for an unknown device, and for a part alone while the device has none of the other. */
+export function registerPush(realm: Realm, me: User, id: number, { pushKey, registration }: DeviceUpdate): void {
+  realm.transaction((tx) => {
+    const before = findDevice(realm, me, id)
+    const after: ClientDevice = {
+      ...before,
+      ...(pushKey !== undefined && { pushKey }),
+      ...(registration !== undefined && { registration: { ...registration, time: nowOf(realm) } }),
+    }
+    if (after.pushKey === null || after.registration === null)
+      throw badRequest('A device must register its push key and its token together the first time')
+    tx.put('clientDevice', after)
+    const [old, now] = [deviceView(before), deviceView(after)]
+    const changed = Object.entries(now).filter(([name, value]) => value !== old[name as keyof DeviceView])
+    if (changed.length > 0) publishOwn(tx, me, 'device', 'update', { device_id: id, ...Object.fromEntries(changed) })
+  })
+}
+
+/** Within a change: devices end with the key that made them, or, without `keyId`, with the account. */
+export function removeDevicesOf(realm: Realm, tx: Transaction, userId: number, keyId?: number): void {
+  for (const device of [...realm.state.clientDevicesOf.get(userId).values()])
+    if (keyId === undefined || device.keyId === keyId) remove(tx, device)
+}
+
+function findDevice({ state }: Realm, me: User, id: number): ClientDevice {
+  const device = state.clientDevicesOf.get(me.id).get(id)
+  if (device === undefined) throw badRequest('Invalid device_id')
+  return device
+}
+
+function remove(tx: Transaction, { id, userId }: ClientDevice): void {
+  tx.remove('clientDevice', id)
+  publishOwn(tx, { id: userId }, 'device', 'remove', { device_id: id })
+}
