@@ -62,7 +62,7 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     handle: ({ realm, me }) => ({
       attachments: realm.store.uploads.ofOwner(me.id).map((upload) => attachmentView(realm, upload)),
-      upload_space_used: realm.store.uploads.totalBytes(),
+      upload_space_used: realm.store.uploads.total().bytes,
     }),
   }),
   declare({

@@ -26,6 +26,9 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     for (const statement of SENDS) database.exec(statement)
   },
+  (database) => {
+    for (const statement of UPLOAD_SUMS) database.exec(statement)
+  },
 ]
 
 const CORE: readonly string[] = [
@@ -131,6 +134,12 @@ const SENDS: readonly string[] = [
   ) STRICT`,
   'CREATE UNIQUE INDEX sends_key ON sends (user, key)',
   'CREATE UNIQUE INDEX sends_serial ON sends (user, serial)',
+]
+
+/** Uploads of each owner: every chunk of a new one is checked against them, and every event about one tells their bytes. */
+const UPLOAD_SUMS: readonly string[] = [
+  'CREATE TABLE upload_sums (owner INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT',
+  'INSERT INTO upload_sums SELECT owner, count(*), sum(size) FROM uploads GROUP BY owner',
 ]
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */

@@ -17,6 +17,11 @@ export interface UploadRow {
   height: number | null
 }
 
+interface UploadSum {
+  files: number
+  bytes: number
+}
+
 /** A message that shows an upload. */
 interface UploadReference {
   message: number
@@ -34,7 +39,9 @@ export interface Uploads {
   /** With its claims. */
   remove(id: number): void
   /** Of all there are. */
-  totalBytes(): number
+  total(): UploadSum
+  /** Of those of one owner. */
+  sumOf(owner: number): UploadSum
   /** The newest, oldest first. */
   claimsOf(upload: number, count: number): UploadReference[]
   isClaimed(upload: number): boolean
@@ -62,7 +69,15 @@ export function prepareUploads(database: Database): Uploads {
   )
   const remove = database.prepare('DELETE FROM uploads WHERE id = ?')
   const removeClaims = database.prepare('DELETE FROM claims WHERE upload = ?')
-  const totalBytes = database.prepare<[], number>('SELECT coalesce(sum(size), 0) FROM uploads').pluck()
+  const count = database.prepare<[{ owner: number; files: number; bytes: number }]>(
+    `INSERT INTO upload_sums VALUES (@owner, @files, @bytes)
+     ON CONFLICT (owner) DO UPDATE SET files = files + @files, bytes = bytes + @bytes`,
+  )
+  const forget = database.prepare('DELETE FROM upload_sums WHERE owner = ? AND files = 0')
+  const total = database.prepare<[], UploadSum>(
+    'SELECT coalesce(sum(files), 0) AS files, coalesce(sum(bytes), 0) AS bytes FROM upload_sums',
+  )
+  const sumOf = database.prepare<[number], UploadSum>('SELECT files, bytes FROM upload_sums WHERE owner = ?')
   const claimsOf = database.prepare<[number, number], UploadReference>(
     `SELECT message, time FROM claims CROSS JOIN messages ON messages.id = message
      WHERE upload = ? ORDER BY message DESC LIMIT ?`,
@@ -86,12 +101,20 @@ export function prepareUploads(database: Database): Uploads {
     byPath: (path) => byPath.get(path),
     all: () => all.all(),
     ofOwner: (owner) => ofOwner.all(owner),
-    add: (row) => void add.run(row),
+    add(row) {
+      add.run(row)
+      count.run({ owner: row.owner, files: 1, bytes: row.sizeBytes })
+    },
     remove(id) {
+      const row = get.get(id)
+      if (row === undefined) return
       removeClaims.run(id)
       remove.run(id)
+      count.run({ owner: row.owner, files: -1, bytes: -row.sizeBytes })
+      forget.run(row.owner)
     },
-    totalBytes: () => totalBytes.get()!,
+    total: () => total.get()!,
+    sumOf: (owner) => sumOf.get(owner) ?? { files: 0, bytes: 0 },
     claimsOf: (upload, count) => claimsOf.all(upload, count).reverse(),
     isClaimed: (upload) => isClaimed.get(upload) !== undefined,
     claimedIn: (upload) => claimedIn.all(upload),

@@ -156,15 +156,15 @@ describe('Uploading (E130)', () => {
   it('ends at the quota that the operator has set', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
-    const used = (await hamlet.get('/attachments')).upload_space_used
+    const used = (await rig.owner.get('/attachments')).upload_space_used
     const uploadQuotaMib = Math.ceil(used / 1_048_576) + 1
     const operator = { ...organization.operator, uploadQuotaMib }
     realm.transaction((turn) => turn.put('organization', { ...organization, operator }))
     try {
-      const { status, body } = await upload(hamlet, 'large', pattern(2 * 1_048_576))
+      const { status, body } = await upload(rig.owner, 'large', pattern(2 * 1_048_576))
       assert.deepEqual([status, body.code], [400, 'REALM_UPLOAD_QUOTA'])
-      assert.equal((await hamlet.get('/attachments')).upload_space_used, used)
-      assert.equal((await upload(hamlet, 'small', 'x')).status, 200)
+      assert.equal((await rig.owner.get('/attachments')).upload_space_used, used)
+      assert.equal((await upload(rig.owner, 'small', 'x')).status, 200)
     } finally {
       realm.transaction((turn) => turn.put('organization', organization))
     }

@@ -36,6 +36,11 @@ export async function expectConsistent({ store }: Realm): Promise<void> {
     'SELECT * FROM claims WHERE upload NOT IN (SELECT id FROM uploads) OR message NOT IN (SELECT id FROM messages)',
     'each message that shows a file is there, and the file, too',
   )
+  assert.deepEqual(
+    store.select('SELECT owner, files, bytes FROM upload_sums ORDER BY owner', []),
+    store.select('SELECT owner, count(*) AS files, sum(size) AS bytes FROM uploads GROUP BY owner ORDER BY owner', []),
+    'the sums of uploads are those of the files',
+  )
   const uploads = store.select<{ id: number; size: number }>('SELECT id, size FROM uploads', [])
   for (const { id, size } of uploads) assert.equal(fileIn(store, id).length, size, `file ${id} is whole`)
   const known = new Set(uploads.map(({ id }) => id))

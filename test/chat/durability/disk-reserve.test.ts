@@ -8,6 +8,7 @@ import { type DiskWriter, floorBytes } from '../../../firmware/base/disk-space.t
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import { addsContent } from '../../../firmware/chat/pipeline/pipeline.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
+import { changeOperatorSettings } from '../../../firmware/chat/realm/organization/operator/operator.ts'
 import { mountSmallDisk, type SmallDisk } from '../../support/small-disk.ts'
 import { type Answer, type Client, OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
 import { expectConsistent } from './consistency.ts'
@@ -76,11 +77,11 @@ test('uploads have a quota of a quarter of the disk, unless another one is set',
   const quotaMib = DISK_BYTES / MIB / 4
   assert.equal((await guest.register()).snapshot.realm_upload_quota_mib, quotaMib)
   const isOver = ({ status, body }: Answer) => status === 400 && body.code === 'REALM_UPLOAD_QUOTA'
-  const stored = await until(isOver, 100, () => guest.upload('POST', '/user_uploads', FILE))
+  const stored = await until(isOver, 100, () => rig.owner.upload('POST', '/user_uploads', FILE))
   assert.equal(stored.length, quotaMib / 2)
-  const { attachments } = await guest.get('/attachments')
-  await guest.delete(`/attachments/${attachments[0].id}`)
-  assert.equal((await guest.upload('POST', '/user_uploads', FILE)).status, 200)
+  const { attachments } = await rig.owner.get('/attachments')
+  await rig.owner.delete(`/attachments/${attachments[0].id}`)
+  assert.equal((await rig.owner.upload('POST', '/user_uploads', FILE)).status, 200)
   await expectConsistent(rig.chat.realm)
 })
 
@@ -88,6 +89,7 @@ test('a guest who fills the disk with files is refused; messages go on, and dele
   const started = await onSmallDisk(t)
   if (started === null) return
   const { rig, disk, guest } = started
+  changeOperatorSettings(rig.chat.realm, { uploadQuotaMib: 1000 })
   disk.fill(floor('files') + 2 * LOG_BYTES + 4 * MIB)
   const stored = await until(isFull, 100, () => guest.upload('POST', '/user_uploads', FILE))
   assert.ok(stored.length >= 2, `${stored.length}`)

@@ -15,7 +15,10 @@ import { CHAT_KEY } from '../support/chat.ts'
 const ROWS = `
   INSERT INTO topics VALUES (4, 2, 'dinner', 'dinner');
   INSERT INTO messages (id, sender, recipient, topic, time, birth, ordinal, bits, client, content, html, extra) VALUES (9, 1, 2, 4, 1000, 2, 1, 0, 'test', 'hello', '<p>hello</p>',
-    '{"edits":[{"timestamp":1001,"user_id":1,"prev_topic":"lunch","topic":"dinner"}],"moved":1001}');`
+    '{"edits":[{"timestamp":1001,"user_id":1,"prev_topic":"lunch","topic":"dinner"}],"moved":1001}');
+  INSERT INTO uploads VALUES (5, '2/aa/a/a.txt', 7, 'a.txt', 300, 1000, NULL, NULL), (6, '2/bb/b/b.txt', 7, 'b.txt', 20, 1000, NULL, NULL);`
+
+const UPLOADS_COUNTED_FROM = 9
 
 MIGRATIONS.forEach((_, at) => {
   test(`a database of version ${at + 1} is opened with all that was in it`, async () => {
@@ -37,6 +40,8 @@ MIGRATIONS.forEach((_, at) => {
           1,
         )
         assert.equal(store.topics.newestMove(4), 1)
+        const isCounted = at + 1 >= UPLOADS_COUNTED_FROM // by what made them, which the rows above leave out
+        assert.deepEqual(store.uploads.sumOf(7), isCounted ? { files: 0, bytes: 0 } : { files: 2, bytes: 320 })
         const found = (word: string) => store.select(`SELECT ${ID_OF_ROW} AS id FROM words WHERE words MATCH ?`, [word])
         while (!store.words.isComplete) await turn()
         assert.deepEqual(found('hello'), [{ id: 9 }])

@@ -46,7 +46,7 @@ async function receive(realm: Realm, me: User, { name, content, check }: Arrivin
   try {
     const writer = createChunkWriter(realm.store.files, id, (bytes) => {
       check()
-      expectUploadQuota(realm, bytes)
+      expectUploadQuota(realm, me, bytes)
       expectRoomForFiles(realm, WRITTEN_BYTES)
     })
     for await (const piece of content) writer.add(piece)
@@ -83,7 +83,7 @@ function finish(
 ): UploadRow {
   const picture = imageHeader(head)
   return realm.transaction((tx) => {
-    expectUploadQuota(realm, bytes)
+    expectUploadQuota(realm, me, bytes)
     const upload: UploadRow = {
       id,
       path: newPathId(REALM_ID, name, realm.random),

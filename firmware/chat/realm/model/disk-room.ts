@@ -4,14 +4,26 @@
  */
 
 import { CofferError } from '../../../base/error.ts'
-import { ChatError } from '../../base/error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import type { Realm } from './realm.ts'
+import type { User } from './records.ts'
+import { atLeast, ROLES } from './roles.ts'
 import { organizationOf } from './state.ts'
 
 const MIB = 1024 * 1024
 
 /** Of the disk, for all uploads together where the operator has set nothing; and for all exports. */
 const DEFAULT_SHARE = 1 / 4
+
+/**
+ * Of that quota, for one account below administrator and its bots, which can then not keep others from uploading. An upload of
+ * the largest size fits where the quota is the default one on a disk of 1.6 GB.
+ */
+const ACCOUNT_SHARE = 1 / 4
+
+/** As many as one answer about all files of an account takes; contract section 9.1. */
+const FILES_OF_ACCOUNT_MAX = 50_000
+const FILES_MAX = 1_000_000
 
 /** What an export says when there is no room; its log line and its record are all that stays. */
 const EXPORTS_FULL = 'exports would take more than a quarter of the disk: delete older ones'
@@ -43,11 +55,25 @@ export function uploadQuotaMib({ state, space }: Realm): number {
   return uploadQuotaMib ?? Math.floor((space.usage().totalBytes * DEFAULT_SHARE) / MIB)
 }
 
-/** An upload has so many bytes by now. Throws `REALM_UPLOAD_QUOTA`. */
-export function expectUploadQuota(realm: Realm, bytes: number): void {
-  if (realm.store.uploads.totalBytes() + bytes > uploadQuotaMib(realm) * MIB)
-    throw new ChatError('REALM_UPLOAD_QUOTA', 'Upload would exceed your organization\u2019s upload quota.')
+/** An upload of this account has so many bytes by now. Throws `REALM_UPLOAD_QUOTA`, and `BAD_REQUEST` beyond the number of files. */
+export function expectUploadQuota(realm: Realm, me: User, bytes: number): void {
+  const { uploads } = realm.store
+  const quotaBytes = uploadQuotaMib(realm) * MIB
+  const total = uploads.total()
+  if (total.bytes + bytes > quotaBytes) throw overQuota('your organization\u2019s upload quota')
+  if (total.files >= FILES_MAX) throw badRequest(`More than ${FILES_MAX} files in the organization`)
+  const owner = realm.state.user.get(me.bot?.ownerId ?? me.id) ?? me
+  if (atLeast(owner.role, ROLES.administrator)) return
+  const own = [owner.id, ...realm.state.botsOf.get(owner.id).keys()].map(uploads.sumOf)
+  if (sum(own.map(({ bytes }) => bytes)) + bytes > quotaBytes * ACCOUNT_SHARE)
+    throw overQuota('your share of your organization\u2019s upload quota')
+  if (sum(own.map(({ files }) => files)) >= FILES_OF_ACCOUNT_MAX)
+    throw badRequest(`More than ${FILES_OF_ACCOUNT_MAX} files`)
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
+
+const overQuota = (quota: string) => new ChatError('REALM_UPLOAD_QUOTA', `Upload would exceed ${quota}.`)
 
 /** An export has so many bytes by now. Throws `full`. */
 export function expectExportQuota({ state, space }: Realm, bytes: number): void {

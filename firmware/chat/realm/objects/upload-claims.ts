@@ -90,6 +90,6 @@ export function publishAttachment(
   op: 'add' | 'update' | 'remove',
   attachment: Attachment | { id: number },
 ): void {
-  const body = { op, attachment, upload_space_used: store.uploads.totalBytes() }
+  const body = { op, attachment, upload_space_used: store.uploads.total().bytes }
   tx.publish({ type: 'attachment', to: [owner], make: () => body })
 }
