@@ -31,6 +31,7 @@ const VIEWS = [
   ['update', '#/update'],
   ['certificate', '#/certificate'],
   ['chat', '#/chat'],
+  ['cluster', '#/cluster'],
   ['settings', '#/settings'],
   ['system', '#/system'],
   ['account', '#/account'],

@@ -76,6 +76,7 @@ const VIEWS: Readonly<Record<ViewName, View>> = {
   update: { need: ROOT_ADMINISTRATOR, page: onDemand(({ UpdatePage }) => UpdatePage) },
   certificate: { need: ROOT_ADMINISTRATOR, page: onDemand(({ CertificatePage }) => CertificatePage) },
   chat: { need: ROOT_ADMINISTRATOR, page: onDemand(({ ChatPage }) => ChatPage) },
+  cluster: { need: ROOT_ADMINISTRATOR, page: onDemand(({ ClusterPage }) => ClusterPage) },
   settings: { need: ROOT_ADMINISTRATOR, page: SettingsPage },
   system: { need: ROOT_ADMINISTRATOR, page: SystemPage },
   account: { need: { roles: ['Operator', 'Administrator'] }, page: AccountPage },

@@ -156,6 +156,12 @@ export const failedTitle = 'Coffer has failed'
 export const failedLead = 'The store cannot be opened, or an algorithm did not give the known answer. No key is used.'
 export const failedDiagnose = 'What it says of itself'
 
+// forceNew
+export const forceNew = 'Continue without the cluster'
+export const forceNewText =
+  'Use it when the other members are lost. This appliance goes on alone with all records it has; the others must not start again.'
+export const forceNewTyped = 'alone'
+
 // unreachable
 export const unreachableTitle = 'No connection'
 export const unreachableLead = 'The appliance does not answer: it restarts, is off, or moved. This page tries on.'
@@ -172,6 +178,7 @@ export const views = {
   namespaces: 'Namespaces',
   audit: 'Audit log',
   chat: 'Chat',
+  cluster: 'Cluster',
   settings: 'Settings',
   certificate: 'Certificate',
   backup: 'Backup',
@@ -183,6 +190,7 @@ export const views = {
 }
 export const leads: Partial<Record<keyof typeof views, string>> = {
   chat: 'The team chat of this appliance: one organization, at a port of its own. Its messages cannot be read here.',
+  cluster: 'Several appliances with the same users and keys. A cluster of three goes on when one of them fails.',
   namespaces:
     'A namespace has users and keys that nobody outside sees. Add its first administrator before you make it: then only its own add users.',
   certificate: 'What browsers and clients see when they connect.',

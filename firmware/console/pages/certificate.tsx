@@ -94,7 +94,7 @@ function Install({ api, path, done }: Port & { done: () => void }) {
 }
 
 /** Throws for a file without a certificate, so that it is not sent. */
-async function readPem(file: File): Promise<string> {
+export async function readPem(file: File): Promise<string> {
   const text = await file.text()
   if (!text.includes('-----BEGIN') || certificatesOf(new TextEncoder().encode(text)).length === 0)
     throw new Error(words.certificateMissing)

@@ -5,6 +5,7 @@ import { Card, Title } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { anonymous } from '../state.ts'
 import * as words from '../words.ts'
+import { ForceNew } from './force-new.tsx'
 import { FactoryReset, Reboot } from './system.tsx'
 
 export function UnreachablePage() {
@@ -29,8 +30,16 @@ export function TrialPage() {
   )
 }
 
+interface Diagnose {
+  clusterState: { running: boolean; exited?: number; signaled?: number }
+}
+
+/** True if etcd runs or has run since the start: a node outside a cluster has none. */
+const isMember = ({ clusterState: { running, exited, signaled } }: Diagnose): boolean =>
+  running || exited !== undefined || signaled !== undefined
+
 export function FailedPage() {
-  const diagnose = useLoad(() => anonymous.get<unknown>('/health/diagnose'), [])
+  const diagnose = useLoad(() => anonymous.get<Diagnose>('/health/diagnose'), [])
   return (
     <>
       <Title>{words.failedTitle}</Title>
@@ -46,6 +55,7 @@ export function FailedPage() {
       <div class="grid">
         <Reboot api={anonymous} />
         <FactoryReset api={anonymous} />
+        {diagnose.value.value !== null && isMember(diagnose.value.value) && <ForceNew />}
       </div>
     </>
   )

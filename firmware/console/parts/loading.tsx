@@ -56,11 +56,14 @@ export function Problem({ error, also }: { error: unknown; also?: ComponentChild
   return <div role="alert">{error ? <Notice error={error} also={also} /> : null}</div>
 }
 
+/** The message of the appliance for an `if-match` that did not hold; other refusals with 412 have words of their own. */
+const CONDITION_FAILED = 'A precondition of the request is not met'
+
 function Notice({ error, also }: { error: unknown; also: ComponentChildren }) {
   if (error instanceof Canceled) return <div class="notice">{error.message}</div>
   const status = error instanceof ApiError ? error.status : null
   const text =
-    status === 412 && !(error as ApiError).message.includes('assphrase')
+    status === 412 && (error as ApiError).message === CONDITION_FAILED
       ? words.problemChanged
       : error instanceof TypeError
         ? words.problemOffline
