@@ -212,6 +212,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     }
     this.configuration.load()
     this.configuration.tls.use(await this.#store.tlsIdentity(makeTlsIdentity))
+    this.configuration.clusterTls.reload()
     this.cluster.node.begin()
     this.#sessions.startFlushing()
     // A thread tells it in the name of the request that it was started for, which may be over.

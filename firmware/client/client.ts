@@ -116,8 +116,6 @@ const configuration = ({ get, text, post, put, putPem, requestPem }: Calls) => (
   setTlsCertificate: (pem: string, o?: Options) => putPem('/config/tls/cert.pem', pem, o),
   tlsRequest: (subject: T.Subject, o?: Options) => requestPem('/config/tls/csr.pem', subject, o),
   generateTlsKey: (key: T.TlsKeyGenerate, o?: Options) => post('/config/tls/generate', key, o),
-  clusterAuthority: (o?: Options) => text('/cluster/tls/ca.pem', o),
-  setClusterAuthority: (pem: string, o?: Options) => putPem('/cluster/tls/ca.pem', pem, o),
 })
 
 /** Section 3.9 of the contract. */
@@ -158,7 +156,7 @@ const system = ({ send, get, post }: Calls) => ({
 })
 
 /** Section 3.6 of the contract. */
-const cluster = ({ get, ask, post, put, remove }: Calls) => ({
+const cluster = ({ get, text, ask, post, put, remove, putPem, requestPem }: Calls) => ({
   members: (o?: Options) => get<T.Member[]>('/cluster/members', o),
   addMember: (urls: string[], o?: Options) => ask<T.MemberAdd>('/cluster/members', { urls }, o),
   setMember: (id: string, urls: string[], o?: Options) => put(`/cluster/members/${s(id)}`, { urls }, o),
@@ -166,6 +164,13 @@ const cluster = ({ get, ask, post, put, remove }: Calls) => ({
   promoteMember: (id: string, o?: Options) => post(`/cluster/members/${s(id)}/promote`, undefined, o),
   joinCluster: (body: T.MemberAdd & { backupPassphrase: string }, o?: Options) => post('/cluster/join', body, o),
   forceNewCluster: (o?: Options) => post('/cluster/force-new', undefined, o),
+  clusterPublicKey: (o?: Options) => text('/cluster/tls/public.pem', o),
+  clusterCertificate: (o?: Options) => text('/cluster/tls/cert.pem', o),
+  setClusterCertificate: (pem: string, o?: Options) => putPem('/cluster/tls/cert.pem', pem, o),
+  clusterRequest: (subject: T.Subject, o?: Options) => requestPem('/cluster/tls/csr.pem', subject, o),
+  generateClusterKey: (key: T.TlsKeyGenerate, o?: Options) => post('/cluster/tls/generate', key, o),
+  clusterAuthority: (o?: Options) => text('/cluster/tls/ca.pem', o),
+  setClusterAuthority: (pem: string, o?: Options) => putPem('/cluster/tls/ca.pem', pem, o),
 })
 
 /** Section 3.8 of the contract. */

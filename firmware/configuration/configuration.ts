@@ -1,11 +1,21 @@
 /** What Administrators set of the device itself, readable in every state. Contract sections 3.4 and 4.7. */
 
+import { createFairQueue } from '../base/fair-queue.ts'
 import type { Log, LogLevel } from '../base/log.ts'
 import type { Network, Ntp } from '../channel/protocol.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
-import { CHAT_TLS_IDENTITY, CONSOLE, LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
+import {
+  CHAT_TLS_IDENTITY,
+  CLUSTER_TLS_IDENTITY,
+  CONSOLE,
+  LOGGING,
+  NETWORK,
+  NTP,
+  VOCABULARY,
+} from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
+import { Peers } from './peers.ts'
 import { TlsSettings } from './tls-settings.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -24,8 +34,9 @@ const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.2
 const DEFAULT_NTP: Ntp = {}
 const DEFAULT_MEMBERS: Vocabulary = 'both'
 const DEFAULT_CONSOLE = true
+const TLS_CHANGES_MAX = 16 // waiting for one another, milliseconds each
 
-type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
+type Part = 'tls' | 'chatTls' | 'clusterTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
 
 interface ConfigurationServices {
   records: DeviceRecords
@@ -38,6 +49,9 @@ export class Configuration {
   readonly tls: TlsSettings
   /** Of the chat's port; without an identity while there is no chat. */
   readonly chatTls: TlsSettings
+  /** Of this node as a member of a cluster: the identity of the port until it gets one of its own. */
+  readonly clusterTls: TlsSettings
+  readonly peers: Peers
   readonly #records: DeviceRecords
   readonly #listeners: ((part: Part) => void)[] = []
   #network = DEFAULT_NETWORK
@@ -50,13 +64,25 @@ export class Configuration {
 
   constructor({ records, pool, random, log }: ConfigurationServices) {
     this.#records = records
-    this.tls = new TlsSettings({ records, pool, random, onChange: () => this.#notify('tls') })
+    const [services, changes] = [{ records, pool, random }, createFairQueue(TLS_CHANGES_MAX)]
+    this.tls = new TlsSettings({
+      ...{ ...services, changes },
+      rules: () => (this.clusterTls.isOwn ? null : this.peers),
+      onChange: () => this.#notify('tls'),
+    })
+    this.clusterTls = new TlsSettings({
+      ...{ ...services, changes },
+      name: CLUSTER_TLS_IDENTITY,
+      fallback: this.tls,
+      noun: 'cluster',
+      rules: () => this.peers,
+      onChange: () => this.#notify('clusterTls'),
+    })
+    this.peers = new Peers({ records, tls: this.clusterTls, changes })
     this.chatTls = new TlsSettings({
-      records,
-      pool,
-      random,
+      ...services,
       name: CHAT_TLS_IDENTITY,
-      ofCluster: false,
+      changes: createFairQueue(TLS_CHANGES_MAX),
       onChange: () => this.#notify('chatTls'),
     })
     this.#defaultLogging = { ipAddress: NO_LOG_HOST, port: SYSLOG_PORT, logLevel: log.level }
@@ -76,6 +102,7 @@ export class Configuration {
   reload(): void {
     this.load()
     this.tls.reload()
+    this.clusterTls.reload()
     for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console'] as const) this.#notify(part)
   }
 

@@ -1,59 +1,49 @@
-/** The TLS key, its certificates and the cluster's authority. Contract sections 3.4, 6.5 and 6.6. */
+/** A TLS key and its certificates: of a port, or of a member of a cluster. Contract sections 3.4, 3.6, 6.5 and 6.6. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { isIP } from 'node:net'
 import { CofferError } from '../base/error.ts'
-import { createFairQueue, INSIDE } from '../base/fair-queue.ts'
+import { type FairQueue, INSIDE } from '../base/fair-queue.ts'
 import { copySecret, wipe } from '../base/secret.ts'
-import {
-  checkChain,
-  encodeCertificates,
-  isIssuedBy,
-  isRoot,
-  parseCertificates,
-} from '../crypto/encoding/certificates.ts'
+import { checkChain, encodeCertificates, parseCertificates } from '../crypto/encoding/certificates.ts'
 import { type CsrSubject, createCsr } from '../crypto/encoding/csr.ts'
 import { type Sign, signData } from '../crypto/encoding/signature.ts'
 import type { Random } from '../crypto/random.ts'
 import { assertServable } from '../crypto/tls/context.ts'
 import { identityOf, isFor, isSelfMade, keyPairOf, type TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
-import { CLUSTER_CA } from '../store/device-area.ts'
-import { type DeviceRecords, readText, writeText } from './device-records.ts'
+import type { DeviceRecords } from './device-records.ts'
 
-const CHANGES_MAX = 16 // waiting for one another, milliseconds each
-
-/** RFC 5280 section 4.2.1.12. Members of a cluster are clients of one another, too. */
-const PEER_USES = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' }
-
-/** What a member of a cluster shows the others; PEM. */
-interface PeerIdentity {
-  certificate: string
-  /** A copy; whoever gets it wipes it. */
-  key: Uint8Array
-  authority: string
+/** Rules that a cluster has for the certificate of its members; each throws `unavailable`. `noun` is that of `TlsSettings`. */
+export interface CertificateRules {
+  assertNewKeyAllowed(): void
+  assertSigned(certificates: readonly X509Certificate[], noun: string): void
+  /** Asked once more right before the certificate is stored. */
+  assertUsable(leaf: X509Certificate, noun: string): void
 }
 
 interface TlsServices {
   records: DeviceRecords
   pool: CryptoPool
   random: Random
-  /** Where the identity lies. */
+  /** Name of the record. */
   name?: string
-  /** Whether the cluster's authority, where there is one, has to sign it. */
-  ofCluster?: boolean
-  /** The identity has changed: new connections shall get it. */
+  /** Shown until there is an identity of its own. */
+  fallback?: TlsSettings
+  /** As messages name key and certificate. */
+  noun?: string
+  /** Null where no cluster has a say. */
+  rules?: () => CertificateRules | null
+  /** Runs one change at a time; shared by settings that read each other's keys. */
+  changes: FairQueue
+  /** Called when the identity has changed: new connections shall get it. */
   onChange: () => void
 }
 
 /** Every change is tried in a handshake before it is stored, so that none can shut everybody out. */
 export class TlsSettings {
-  /** Under which the other members of a cluster know this one; null while it is alone. */
-  peerHost: string | null = null
   /** By which clients reach the port, as `alternativeNames` takes them. */
   names: readonly string[] = []
   readonly #services: TlsServices
-  readonly #changes = createFairQueue(CHANGES_MAX)
   #identity: TlsIdentity | undefined
   #end: { cert: string; ms: number } | undefined
 
@@ -63,7 +53,22 @@ export class TlsSettings {
 
   /** As it is now; the key is wiped when another one replaces it. */
   get identity(): TlsIdentity {
-    return this.#identity!
+    const { fallback } = this.#services
+    return this.#identity ?? (fallback ? fallback.identity : this.#identity!)
+  }
+
+  /** False while it shows the identity of its fallback. */
+  get isOwn(): boolean {
+    return this.#identity !== undefined
+  }
+
+  /** `TLS`, for example, as in "The TLS certificate". */
+  get noun(): string {
+    return this.isOwn ? this.#noun : (this.#services.fallback?.noun ?? this.#noun)
+  }
+
+  get #noun(): string {
+    return this.#services.noun ?? 'TLS'
   }
 
   /** Serves `identity` from now on. */
@@ -74,12 +79,20 @@ export class TlsSettings {
     if (former !== undefined && former.key !== identity.key) wipe(former.key)
   }
 
-  /** Serves what the store holds. */
+  /** Serves what the store holds. Where it holds nothing, the identity of the fallback is shown, or the former one goes on. */
   reload(): void {
-    const identity = this.#services.records.read('reading the TLS identity', (area) =>
-      area.readTlsIdentity(this.#services.name),
-    )
+    const { records, name, fallback } = this.#services
+    const identity = records.read(`reading the ${this.#noun} identity`, (area) => area.readTlsIdentity(name))
     if (identity) this.use(identity)
+    else if (identity === null && fallback !== undefined) this.#forget()
+  }
+
+  #forget(): void {
+    const former = this.#identity
+    if (former === undefined) return
+    this.#identity = undefined
+    this.#services.onChange()
+    wipe(former.key)
   }
 
   /** When the certificate ends, in milliseconds since 1970. */
@@ -98,35 +111,33 @@ export class TlsSettings {
     return this.#withKey(pair, (sign) => createCsr(pair.type, pair.public, subject, sign))
   }
 
-  /** Throws `invalid` for what no client could use, `unavailable` when the cluster's authority has not signed it, or members could not use it. */
+  /** Throws `invalid` for what no client could use, `unavailable` where the rules of the cluster are against it. */
   setCertificates(pem: Uint8Array): Promise<void> {
-    return this.#changes.run(INSIDE, async () => {
+    return this.#services.changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
       if (!certificates[0]!.checkPrivateKey(this.#privateKey()))
-        throw new CofferError('invalid', 'The first certificate is not for the TLS key')
+        throw new CofferError('invalid', `The first certificate is not for the ${this.#noun} key`)
       checkChain(certificates)
-      const ca = this.#authority()
-      if (ca !== null) assertSignedBy(certificates, ca)
-      await this.#replace({ key: this.identity.key, cert: encodeCertificates(certificates) })
+      this.#rules()?.assertSigned(certificates, this.#noun)
+      const key = this.isOwn ? this.identity.key : copySecret(this.identity.key)
+      const identity = { key, cert: encodeCertificates(certificates) }
+      await this.#replace(identity).catch((error) => this.#drop(identity, error))
     })
   }
 
   /** A new key with a self-signed certificate. Throws `unavailable` when there is an authority that would have to sign. */
   async generate(type: KeyType, bits?: number): Promise<void> {
-    this.#assertNoClusterCa()
+    this.#rules()?.assertNewKeyAllowed()
     const pair = await this.#services.pool.generate(type, bits)
     const identity = await this.#withKey(pair, (sign) =>
       identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random, undefined, this.names),
     )
-    try {
-      await this.#changes.run(INSIDE, async () => {
-        this.#assertNoClusterCa()
+    await this.#services.changes
+      .run(INSIDE, async () => {
+        this.#rules()?.assertNewKeyAllowed()
         await this.#replace(identity)
       })
-    } catch (error) {
-      wipe(identity.key)
-      throw error
-    }
+      .catch((error) => this.#drop(identity, error)) // also where too many wait
   }
 
   /**
@@ -134,7 +145,7 @@ export class TlsSettings {
    * One that has them all stays, and so does one that an Administrator has set: clients hold copies of it.
    */
   keepNames(): Promise<void> {
-    return this.#changes.run(INSIDE, async () => {
+    return this.#services.changes.run(INSIDE, async () => {
       const before = this.#identity
       if (before === undefined || isFor(before, this.names) || !isSelfMade(before)) return
       const pair = keyPairOf(before)
@@ -153,48 +164,17 @@ export class TlsSettings {
     })
   }
 
-  /** PEM, or null when none was ever set. */
-  get clusterCa(): string | null {
-    const text = readText(this.#services.records, CLUSTER_CA)
-    if (text === undefined) throw new CofferError('storage', 'The cluster CA cannot be read')
-    return text
-  }
-
-  /** Throws `invalid` unless it is one root, `unavailable` in a cluster, or unless it has signed the TLS certificate. */
-  setClusterCa(pem: Uint8Array): Promise<void> {
-    return this.#changes.run(INSIDE, async () => {
-      if (this.peerHost !== null)
-        throw new CofferError('unavailable', 'This node is in a cluster, whose members know each other by its CA')
-      const certificates = parseCertificates(pem)
-      if (certificates.length !== 1) throw new CofferError('invalid', 'Exactly one certificate is needed')
-      if (!isRoot(certificates[0]!)) throw new CofferError('invalid', 'Not a self-signed certificate of an authority')
-      const text = encodeCertificates(certificates)
-      assertSignedBy(parseCertificates(new TextEncoder().encode(this.identity.cert)), text)
-      writeText(this.#services.records, CLUSTER_CA, text)
-    })
-  }
-
-  /** What the members of a cluster know each other by. Throws `unavailable` where there is no authority. */
-  peerIdentity(): PeerIdentity {
-    const authority = this.clusterCa
-    if (authority === null) throw new CofferError('unavailable', 'No cluster CA is set')
-    return { certificate: this.identity.cert, key: copySecret(this.identity.key), authority }
-  }
-
-  /** Throws `unavailable` unless the other members of a cluster would take its certificate for that of this host. */
-  assertFitForPeers(host: string): void {
-    const authority = this.clusterCa
-    if (authority === null) throw new CofferError('unavailable', 'No cluster CA is set')
-    const certificates = parseCertificates(new TextEncoder().encode(this.identity.cert))
-    assertSignedBy(certificates, authority)
-    assertForPeer(certificates[0]!, host)
-  }
-
   async #replace(identity: TlsIdentity): Promise<void> {
     await assertServable(identity)
-    if (this.peerHost !== null) assertForPeer(firstOf(identity), this.peerHost) // only now: it may have become a member
+    this.#rules()?.assertUsable(certificatesOf(identity)[0]!, this.#noun) // only now: it may have become a member
     this.#services.records.write((area) => area.putTlsIdentity(identity, this.#services.name))
     this.use(identity)
+  }
+
+  /** Wipes a key that did not come into use, and throws `error`. */
+  #drop({ key }: TlsIdentity, error: unknown): never {
+    if (this.#identity?.key !== key) wipe(key)
+    throw error
   }
 
   /** Wipes the private key of `pair` afterwards. */
@@ -209,13 +189,8 @@ export class TlsSettings {
     }
   }
 
-  #assertNoClusterCa(): void {
-    if (this.#authority() === null) return
-    throw new CofferError('unavailable', 'A cluster CA is set: a self-signed certificate would not be signed by it')
-  }
-
-  #authority(): string | null {
-    return this.#services.ofCluster === false ? null : this.clusterCa
+  #rules(): CertificateRules | null {
+    return this.#services.rules?.() ?? null
   }
 
   #privateKey(): KeyObject {
@@ -224,28 +199,9 @@ export class TlsSettings {
   }
 }
 
-const firstOf = ({ cert }: TlsIdentity): X509Certificate => parseCertificates(new TextEncoder().encode(cert))[0]!
+/** Leaf first. */
+export const certificatesOf = ({ cert }: TlsIdentity): X509Certificate[] =>
+  parseCertificates(new TextEncoder().encode(cert))
 
 /** The pool's numbers of keys: those of the domain count up from 1. */
 let nextRef = -1
-
-/** What etcd would refuse without saying which of its members is to blame. */
-function assertForPeer(certificate: X509Certificate, host: string): void {
-  const uses = certificate.keyUsage as string[] | undefined
-  for (const [use, who] of Object.entries(PEER_USES))
-    if (uses !== undefined && !uses.includes(use))
-      throw new CofferError('unavailable', `The TLS certificate is not for ${who}, which members of a cluster are`)
-  const isForHost = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)
-  if (isForHost === undefined)
-    throw new CofferError('unavailable', `The TLS certificate has no subject alternative name ${host}`)
-  const curve = certificate.publicKey.asymmetricKeyDetails?.namedCurve
-  if (curve?.startsWith('brainpool'))
-    throw new CofferError('unavailable', 'Members of a cluster cannot use a TLS key on a Brainpool curve')
-}
-
-/** One of the chain is enough: everything before it is then under that authority, too. */
-function assertSignedBy(certificates: readonly X509Certificate[], ca: string): void {
-  const [authority] = parseCertificates(new TextEncoder().encode(ca))
-  if (!certificates.some((certificate) => isIssuedBy(certificate, authority!)))
-    throw new CofferError('unavailable', 'The TLS certificate is not signed by the cluster CA')
-}

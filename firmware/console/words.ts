@@ -464,6 +464,7 @@ const omissions: Record<string, string> = {
   'namespace-quotas': 'the quotas of namespaces',
   ntp: 'the time server',
   console: 'that this page is switched off',
+  'cluster-tls': 'the key and certificate for members of a cluster',
 }
 const omissionWords = (names: readonly string[]) => names.map((name) => omissions[name] ?? name).join(', ')
 export const backupWillOmit = (names: readonly string[]) =>

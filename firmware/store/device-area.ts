@@ -13,6 +13,8 @@ export const UNATTENDED = 'domain key 1'
 /** What lies beside slot 0 for backups in the form of a NetHSM, see keyslots.ts. */
 export const BESIDE_ATTENDED = 'domain key 0 locked'
 export const TLS_IDENTITY = 'tls identity'
+/** Of this node as a member of a cluster, where it is another than that of the port. */
+export const CLUSTER_TLS_IDENTITY = 'cluster tls identity'
 /** JSON, see firmware/chat/host/host.ts; and the identity of the chat's port. */
 export const CHAT = 'chat'
 export const CHAT_TLS_IDENTITY = 'chat tls identity'
@@ -38,6 +40,7 @@ export const LAST_START = 'last start'
 export const DEVICE_RECORDS = [
   TLS_IDENTITY,
   CHAT_TLS_IDENTITY,
+  CLUSTER_TLS_IDENTITY,
   CLUSTER_CA,
   NETWORK,
   NTP,

@@ -37,51 +37,51 @@ const requestOf = async (rig: Rig): Promise<string> =>
 
 test('it is signed by the authority of the cluster, and names the host', async (t) => {
   const { rig, workshop, root } = await prepare(t)
-  const { tls } = rig.appliance.configuration
-  for (const ask of [() => tls.peerIdentity(), () => tls.assertFitForPeers('192.0.2.1')])
+  const { peers } = rig.appliance.configuration
+  for (const ask of [() => peers.identity(), () => peers.assertFit('192.0.2.1')])
     assert.throws(ask, refusedWith(/^No cluster CA is set$/))
   const csr = await requestOf(rig)
   const { pem } = workshop.issue({ name: 'box', csr, issuer: root, extensions: [SAN] })
   await put(rig, 'cert.pem', pem)
   await put(rig, 'cluster-ca.pem', root.pem)
-  for (const host of HOSTS) tls.assertFitForPeers(host)
+  for (const host of HOSTS) peers.assertFit(host)
   for (const host of ['192.0.2.2', 'other.example', '2001:db8::2'])
-    assert.throws(() => tls.assertFitForPeers(host), refusedWith(new RegExp(`alternative name ${host}$`)))
+    assert.throws(() => peers.assertFit(host), refusedWith(new RegExp(`alternative name ${host}$`)))
 
-  const { certificate, key, authority } = tls.peerIdentity()
+  const { certificate, key, authority } = peers.identity()
   assert.equal(certificate, pem)
   assert.equal(authority, root.pem)
-  assert.deepEqual(key, Uint8Array.from(tls.identity.key))
+  assert.deepEqual(key, Uint8Array.from(rig.appliance.tlsIdentity().key))
   key.fill(0)
   assert.ok(
-    tls.identity.key.some((byte) => byte !== 0),
+    rig.appliance.tlsIdentity().key.some((byte) => byte !== 0),
     'a copy was given',
   )
 })
 
 test('it is for clients as for servers, where it says what it is for', async (t) => {
   const { rig, workshop, root } = await prepare(t)
-  const { tls } = rig.appliance.configuration
+  const { peers } = rig.appliance.configuration
   const csr = await requestOf(rig)
   const issue = (use: string) =>
     workshop.issue({ name: 'box', csr, issuer: root, extensions: [SAN, `extendedKeyUsage=${use}`] }).pem
   await put(rig, 'cert.pem', issue('serverAuth,clientAuth'))
   await put(rig, 'cluster-ca.pem', root.pem)
-  tls.assertFitForPeers('192.0.2.1')
+  peers.assertFit('192.0.2.1')
   await put(rig, 'cert.pem', issue('serverAuth'))
-  assert.throws(() => tls.assertFitForPeers('192.0.2.1'), refusedWith(/not for clients/))
+  assert.throws(() => peers.assertFit('192.0.2.1'), refusedWith(/not for clients/))
   await put(rig, 'cert.pem', issue('clientAuth'))
-  assert.throws(() => tls.assertFitForPeers('192.0.2.1'), refusedWith(/not for servers/))
+  assert.throws(() => peers.assertFit('192.0.2.1'), refusedWith(/not for servers/))
 })
 
 test('its key is on a curve that others know', async (t) => {
   const { rig, workshop, root } = await prepare(t)
-  const { tls } = rig.appliance.configuration
+  const { peers } = rig.appliance.configuration
   assert.equal(await rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type: 'BrainpoolP256' } }), 204)
   const csr = await requestOf(rig)
   await put(rig, 'cert.pem', workshop.issue({ name: 'box', csr, issuer: root, extensions: [SAN] }).pem)
   await put(rig, 'cluster-ca.pem', root.pem)
-  assert.throws(() => tls.assertFitForPeers('192.0.2.1'), refusedWith(/Brainpool/))
+  assert.throws(() => peers.assertFit('192.0.2.1'), refusedWith(/Brainpool/))
 })
 
 test('while others know this node by it, its authority stays, and no certificate takes its place that they would refuse', async (t) => {
@@ -91,7 +91,7 @@ test('while others know this node by it, its authority stays, and no certificate
   const pem = issue([SAN])
   await put(rig, 'cert.pem', pem)
   await put(rig, 'cluster-ca.pem', root.pem)
-  rig.appliance.configuration.tls.peerHost = '192.0.2.1'
+  rig.appliance.configuration.peers.host = '192.0.2.1'
   const headers = { 'content-type': 'application/x-pem-file' }
   for (const [path, body] of [
     ['cluster-ca.pem', root.pem],
@@ -105,15 +105,15 @@ test('while others know this node by it, its authority stays, and no certificate
 
 test('a node that becomes a member while a certificate is tried does not get one that the others would refuse', async (t) => {
   const { rig, workshop, root } = await prepare(t)
-  const { tls } = rig.appliance.configuration
+  const { peers } = rig.appliance.configuration
   const csr = await requestOf(rig)
   const issue = (extension: string) => workshop.issue({ name: 'box', csr, issuer: root, extensions: [extension] }).pem
   await put(rig, 'cert.pem', issue(SAN))
   await put(rig, 'cluster-ca.pem', root.pem)
-  const trying = tls.setCertificates(Buffer.from(issue('subjectAltName=IP:192.0.2.2')))
+  const trying = rig.appliance.configuration.tls.setCertificates(Buffer.from(issue('subjectAltName=IP:192.0.2.2')))
   const refused = assert.rejects(trying, refusedWith(/alternative name 192\.0\.2\.1$/))
   await new Promise(setImmediate)
-  tls.peerHost = '192.0.2.1'
+  peers.host = '192.0.2.1'
   await refused
-  tls.assertFitForPeers('192.0.2.1')
+  peers.assertFit('192.0.2.1')
 })

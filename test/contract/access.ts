@@ -100,6 +100,8 @@ export function createAccessMatrix(appliance: Client): AccessMatrix {
         return fresh
       case 'chain':
         return succeeds ? (await appliance.call('GET', '/config/tls/cert.pem', { as: ADMIN })).text() : 'shared'
+      case 'memberChain':
+        return succeeds ? (await appliance.call('GET', '/cluster/tls/cert.pem', { as: ADMIN })).text() : 'shared'
       case 'member':
         return (await appliance.call('GET', '/cluster/members', { as: ADMIN })).json<{ id: string }[]>()[0]!.id
       case 'self':

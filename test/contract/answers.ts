@@ -109,6 +109,12 @@ const successes: readonly Success[] = [
   ['PUT', '/config/unattended-boot', as(ADMIN, { json: { status: 'off' } }), 204, undefined, []],
   ['GET', '/config/time', as(ADMIN), 200, 'application/json', ['no-cache']],
   ['PUT', '/config/time', as(ADMIN, { json: { time: SYSTEM_TIME } }), 204, undefined, ['no-cache']],
+  ...['/config/tls', '/cluster/tls'].flatMap((tls): Success[] => [
+    ['GET', `${tls}/public.pem`, as(ADMIN), 200, 'application/x-pem-file', ['etag']],
+    ['GET', `${tls}/cert.pem`, as(ADMIN), 200, 'application/x-pem-file', ['etag']],
+    ['POST', `${tls}/csr.pem`, as(ADMIN, { json: { commonName: 'x' } }), 200, 'application/x-pem-file', ['no-cache']],
+    ['POST', `${tls}/generate`, as(ADMIN, { json: { type: 'EC_P256' } }), 204, undefined, ['no-cache']],
+  ]),
   ['POST', '/lock', as(ADMIN), 204, undefined, ['no-cache']],
   ['GET', '/health/alive', {}, 200, undefined, ['no-cache']],
   ['POST', '/unlock', { json: { passphrase: UNLOCK } }, 204, undefined, ['no-cache']],
@@ -186,6 +192,19 @@ export const answers: Check[] = [
       const { time } = (await expect(200, appliance.call('GET', '/config/time', as(ADMIN)))).json<{ time: string }>()
       for (const shown of [time, headers.date ?? time])
         assert(Math.abs(Date.parse(shown) - Date.parse(SYSTEM_TIME)) < TIME_MS_MAX, `shows ${shown}`)
+    },
+  },
+  {
+    section: '1.3',
+    name: 'location of a certificate that is set is the path of the request',
+    async run(appliance) {
+      for (const tls of ['/config/tls', '/cluster/tls']) {
+        const path = `${tls}/cert.pem`
+        const body = (await expect(200, appliance.call('GET', path, as(ADMIN)))).text()
+        const call = as(ADMIN, { body, type: 'application/x-pem-file' })
+        const { headers } = await expect(201, appliance.call('PUT', path, call))
+        assert.equal(headers.location, `/api/v1${path}`)
+      }
     },
   },
   {

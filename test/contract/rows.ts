@@ -23,7 +23,7 @@ export const CALLERS: readonly Caller[] = [
  * - `{operator}`: a root Operator, `{nsOperator}`: one in the namespace of the `n` callers, `{otherOperator}`: one in
  *   another existing namespace, `{voidOperator}`: one in a namespace that does not exist; `...Tagged`: with tag `t1`;
  * - `{self}`: the caller; `{newUser}`: a free local id; `{newNs}`, `{ns}`: a free and an existing namespace;
- * - `{chain}`: the certificate in use; `{member}`: the one member of the cluster.
+ * - `{chain}`: the certificate in use; `{memberChain}`: that which members are shown; `{member}`: the one member of the cluster.
  */
 export interface Row {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -311,6 +311,32 @@ const configuration: Row[] = [
     success: 201,
     lacking: 400,
     body: pemFile('no authority'),
+  },
+  { method: 'GET', path: '/cluster/tls/public.pem', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/cluster/tls/cert.pem', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'PUT',
+    path: '/cluster/tls/cert.pem',
+    states: Op,
+    who: ['A'],
+    success: 201,
+    body: pemFile('{memberChain}'),
+  },
+  {
+    method: 'POST',
+    path: '/cluster/tls/csr.pem',
+    states: Op,
+    who: ['A'],
+    success: 200,
+    json: { commonName: 'coffer.example' },
+  },
+  {
+    method: 'POST',
+    path: '/cluster/tls/generate',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { type: 'EC_P256' },
   },
   { method: 'GET', path: '/cluster/tls/ca.pem', states: Op, who: ['A'], success: 200, lacking: 404 },
   {

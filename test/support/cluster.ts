@@ -24,6 +24,9 @@ const FORWARDED = 100 // added to the last number of an address, is where the ot
 const DEADLINE_MS = 300_000 // the machine may be busy, or emulated
 const STATUS_MS_MAX = 500
 const LONG_MS = 600_000 // with 100,000 keys
+/** Where clients before NetHSM 5.1 set certificate and authority, and where those since. */
+const OLD_PATHS = { certificate: '/config/tls', authority: '/config/tls/cluster-ca.pem' }
+export const NEW_PATHS = { certificate: '/cluster/tls', authority: '/cluster/tls/ca.pem' }
 
 /** Whatever can be a node, as the others and its clients know it. */
 export interface Peer extends Client {
@@ -64,6 +67,8 @@ interface ClusterOptions {
   isApart?: boolean
   /** Of all nodes, instead of some of 127.0.0.0/8. */
   addresses?: readonly string[]
+  /** Gives a node its certificates; `equip` if left out. */
+  equip?: typeof equip
 }
 
 export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
@@ -112,32 +117,37 @@ export async function startNodes(t: Ending, options: ClusterOptions): Promise<Cl
   }
   // Connections to an address of this computer come from that address, but within 127.0.0.0/8.
   const sources = options.addresses ?? [LOOPBACK]
-  await Promise.all(nodes.map((node) => prepare(node, ca, sources)))
+  await Promise.all(nodes.map((node) => prepare(node, () => (options.equip ?? equip)(node, ca, sources))))
   return { nodes, ca, partition }
 }
 
-async function prepare(node: ClusterNode, ca: ClusterCa, sources: readonly string[]): Promise<void> {
+async function prepare(node: ClusterNode, equipNode: () => Promise<void>): Promise<void> {
   await until('answer', () => node.call('GET', '/health/state').catch(() => null))
   await provision(node)
-  await equip(node, ca, sources)
+  await equipNode()
 }
 
 /**
  * What a node needs before it joins: its address, a certificate for it and for those that its connections come from, a backup
  * passphrase. It starts unattended from then on.
  */
-export async function equip(node: Peer, ca: ClusterCa, sources: readonly string[] = [LOOPBACK]): Promise<void> {
+export async function equip(
+  node: Peer,
+  ca: ClusterCa,
+  sources: readonly string[] = [LOOPBACK],
+  { certificate, authority } = OLD_PATHS,
+): Promise<void> {
   const { hostname: ipAddress } = new URL(node.peerUrl)
   const network = { ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' }
   await expect(204, node.call('PUT', '/config/network', { as: ADMIN, json: network }))
   const wanted = await expect(
     200,
-    node.call('POST', '/config/tls/csr.pem', { as: ADMIN, json: { commonName: 'node' } }),
+    node.call('POST', `${certificate}/csr.pem`, { as: ADMIN, json: { commonName: 'node' } }),
   )
   const type = 'application/x-pem-file'
-  const certificate = ca.sign(wanted.text(), ipAddress, ...sources)
-  await expect(201, node.call('PUT', '/config/tls/cert.pem', { as: ADMIN, body: certificate, type }))
-  await expect(201, node.call('PUT', '/config/tls/cluster-ca.pem', { as: ADMIN, body: ca.certificate, type }))
+  const chain = ca.sign(wanted.text(), ipAddress, ...sources)
+  await expect(201, node.call('PUT', `${certificate}/cert.pem`, { as: ADMIN, body: chain, type }))
+  await expect(201, node.call('PUT', authority, { as: ADMIN, body: ca.certificate, type }))
   const passphrase = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
   await expect(204, node.call('PUT', '/config/backup-passphrase', { as: ADMIN, json: passphrase }))
   await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))

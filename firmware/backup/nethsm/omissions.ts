@@ -3,15 +3,15 @@
 import { wipe } from '../../base/secret.ts'
 import type { Ntp } from '../../channel/protocol.ts'
 import type { Records } from '../../kms/domain/collections.ts'
-import { CONSOLE, type DeviceArea, NTP } from '../../store/device-area.ts'
+import { CLUSTER_TLS_IDENTITY, CONSOLE, type DeviceArea, NTP } from '../../store/device-area.ts'
 import { readBackupKey } from '../backup-key.ts'
 
 /** `chat` is also left out of a backup in our own form when the chat could not copy its files. */
-export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console'] as const
+export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console', 'cluster-tls'] as const
 export type Omitted = (typeof OMITTABLE)[number]
 
 /**
- * Data that a restore could not bring back in another way. The other two are single settings: published clients, which read
+ * Data that a restore could not bring back in another way. The others are single settings: published clients, which read
  * the form of a NetHSM alone, make their backups with a time server set as well.
  */
 const DATA: ReadonlySet<Omitted> = new Set(['chat', 'namespace-quotas'])
@@ -38,6 +38,7 @@ export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[
     'namespace-quotas': hasQuotas(records),
     ntp: Boolean(ntpIP ?? ntsName),
     console: setting<{ enabled: boolean }>(CONSOLE).enabled === false,
+    'cluster-tls': device.has(CLUSTER_TLS_IDENTITY),
   }
   return OMITTABLE.filter((name) => present[name])
 }

@@ -82,7 +82,7 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
     const isSame = former?.memberId === own.memberId && former.clusterId === own.clusterId
     const goesOn = isSame && (await service.hasData())
     const { name, peerUrl, token } = own
-    const tls = configuration.tls.peerIdentity()
+    const tls = configuration.peers.identity()
     if (goesOn) return service.run({ how: 'run', name, peerUrl, token, members: [], tls })
     await service.erase()
     note(own)
@@ -95,7 +95,7 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
       const session = options.session()
       if (node.membership !== null) throw new CofferError('conflict', 'This node is in a cluster already')
       const peerUrl = joinerOf(request).urls[0]!
-      configuration.tls.assertFitForPeers(hostOf(peerUrl))
+      configuration.peers.assertFit(hostOf(peerUrl))
       const kit = await openKit(request)
       const { token, clusterId, memberId, generation, head } = kit
       const least = { generation, head }
@@ -106,7 +106,7 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
         await refusing(() => begin(service, own, namedFor(request, deviceId)))
         await follow(service.socket, kit, options.silenceMsMax ?? SILENCE_MS_MAX)
         if (options.session() !== session) throw wrongState() // locked meanwhile
-        configuration.tls.assertFitForPeers(hostOf(peerUrl)) // another certificate may have come
+        configuration.peers.assertFit(hostOf(peerUrl)) // another certificate may have come
         replaceRecords({ ...own, stage: 'member' }, kit)
       } catch (error) {
         isWrong = error instanceof WrongCluster

@@ -101,16 +101,16 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
   /** Seconds have passed, in which it could be given another certificate, or address. */
   function expectStillAt(peerUrl: string): void {
     if (ownUrl() !== peerUrl) throw new CofferError('busy', 'This node has got another address meanwhile, try again')
-    configuration.tls.assertFitForPeers(hostOf(peerUrl))
+    configuration.peers.assertFit(hostOf(peerUrl))
   }
 
   /** The records go into a fresh etcd. Cut short it has changed nothing: what is left of that etcd is erased before the next. */
   async function found(service: EtcdService): Promise<void> {
     const peerUrl = ownUrl()
-    configuration.tls.assertFitForPeers(hostOf(peerUrl))
+    configuration.peers.assertFit(hostOf(peerUrl))
     const token = hexOf(random(TOKEN_BYTES))
     await service.erase()
-    const tls = configuration.tls.peerIdentity()
+    const tls = configuration.peers.identity()
     const members = [{ name: deviceId, urls: [peerUrl] }]
     await service.run({ how: 'create', name: deviceId, peerUrl, members, token, tls })
     const etcd = connectToEtcd(service.socket)
@@ -180,13 +180,13 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     const peerUrl = urlAt(ipAddress)
     if (membership === null || (ipAddress === configuration.network.ipAddress && peerUrl === membership.peerUrl))
       return configuration.setNetwork(network)
-    configuration.tls.assertFitForPeers(ipAddress)
+    configuration.peers.assertFit(ipAddress)
     assertAuthorized()
     const isTold = await tell(membership.memberId, peerUrl)
     try {
-      configuration.tls.assertFitForPeers(ipAddress)
+      configuration.peers.assertFit(ipAddress)
       options.store.records.write((device) => openMembership(device).put({ ...membership, peerUrl }))
-      configuration.tls.peerHost = ipAddress
+      configuration.peers.host = ipAddress
       configuration.setNetwork(network)
     } catch (error) {
       await runDetached(() => stay(membership, isTold)) // locked meanwhile, or no longer allowed
@@ -226,7 +226,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     add: (urls) => node.exclusively(() => add(urls)),
     async setUrls(id, urls) {
       const { memberId } = expectCluster()
-      if (sameId(memberId, id)) for (const url of urls) configuration.tls.assertFitForPeers(hostOf(url))
+      if (sameId(memberId, id)) for (const url of urls) configuration.peers.assertFit(hostOf(url))
       await changing(() => node.client.updateMember(id, urls))
       await refresh()
     },

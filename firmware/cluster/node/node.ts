@@ -87,7 +87,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
   async function run({ name, peerUrl, token }: Membership, { signal }: AbortController): Promise<void> {
     for (let said: string | null = null; !signal.aborted; ) {
       try {
-        const tls = configuration.tls.peerIdentity()
+        const tls = configuration.peers.identity()
         return await service!.run({ how: 'run', name, peerUrl, token, members: [], tls })
       } catch (error) {
         const problem = describe(error)
@@ -112,7 +112,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     watch?.stop.abort()
     watch?.client.close()
     watch = null
-    configuration.tls.peerHost = null
+    configuration.peers.host = null
   }
 
   function noteRemoved(): void {
@@ -126,7 +126,8 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
   }
 
   configuration.onChange((part) => {
-    if (part === 'tls') runAgain() // the others are shown the new certificate
+    const isShown = part === 'clusterTls' || (part === 'tls' && !configuration.clusterTls.isOwn)
+    if (isShown) runAgain() // the others are shown the new certificate
   })
   service?.onRemoved(() => {
     if (watch !== null) runDetached(noteRemoved)
@@ -150,7 +151,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     begin() {
       const held = membership()
       if (service === null || watch !== null || held?.stage !== 'member') return
-      configuration.tls.peerHost = hostOf(held.peerUrl)
+      configuration.peers.host = hostOf(held.peerUrl)
       const stop = new AbortController()
       const client = connectToEtcd(service.socket)
       const upkeep = createUpkeep({
@@ -171,7 +172,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
       store.records.keep('noting where the others find this node', (device) =>
         openMembership(device).put({ ...held, peerUrl }),
       )
-      configuration.tls.peerHost = hostOf(peerUrl)
+      configuration.peers.host = hostOf(peerUrl)
     },
     end,
     noteRemoved,

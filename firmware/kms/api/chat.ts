@@ -262,7 +262,7 @@ export const chatDeclarations = [
   }),
   ...tlsDeclarations({
     path: '/chat/tls',
-    port: "the chat's port",
+    owner: "the chat's port",
     log: 'chat TLS',
     tlsOf: (request) => {
       expectOrganization(request)

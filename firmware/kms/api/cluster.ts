@@ -237,7 +237,8 @@ export const clusterDeclarations = [
       const { services, caller, body } = request
       try {
         const { appliance, log } = services
-        if (appliance.configuration.tls.clusterCa === null) throw new CofferError('unavailable', 'No cluster CA is set')
+        if (appliance.configuration.peers.authority === null)
+          throw new CofferError('unavailable', 'No cluster CA is set')
         expectAvailable(request)
         const members = body.members.map(({ name, urls }) => ({ name, urls: peerUrls({ urls }) }))
         await appliance.cluster.join({ ...body, members })

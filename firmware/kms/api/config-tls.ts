@@ -1,4 +1,4 @@
-/** `/config/tls`: key, certificates, the cluster's authority. Contract sections 3.4, 4.6, 6.5 and 6.6. */
+/** `/config/tls` and `/cluster/tls`: keys, certificates, the cluster's authority. Contract sections 3.4, 3.6, 4.6, 6.5 and 6.6. */
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
@@ -21,23 +21,32 @@ const tlsKeyGenerate = z
 
 const upload = { kind: 'raw', types: [PEM_TYPE], parse: (bytes: Uint8Array) => bytes } as const
 
-interface TlsPort {
+interface TlsOwner {
   path: string
   /** As the summaries name it, and as the log does. */
-  port: string
+  owner: string
   log: string
+  /** When a new certificate is used, for the summaries. */
+  effect?: string
   /** Throws `notFound` where there is no such port. */
   tlsOf: (request: { services: Services }) => TlsSettings
   /** Whether a cluster's authority may have to sign. */
   isOfCluster: boolean
 }
 
-/** Key and certificates of a port of its own. */
-export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort) => [
+/** Key and certificates of a port, or of a member of a cluster. */
+export const tlsDeclarations = ({
+  path,
+  owner,
+  log,
+  effect = 'new connections get them at once',
+  tlsOf,
+  isOfCluster,
+}: TlsOwner) => [
   declare({
     method: 'GET',
     path: `${path}/public.pem`,
-    summary: `The public key of ${port}.`,
+    summary: `The public key of ${owner}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version: (request) => tlsOf(request).publicPem(),
@@ -47,7 +56,7 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
   declare({
     method: 'GET',
     path: `${path}/cert.pem`,
-    summary: `The certificates of ${port}, the one of its key first.`,
+    summary: `The certificates of ${owner}, the one of its key first.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version: (request) => tlsOf(request).identity.cert,
@@ -57,7 +66,7 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
   declare({
     method: 'PUT',
     path: `${path}/cert.pem`,
-    summary: `Sets the certificates of ${port}; new connections get them at once.`,
+    summary: `Sets the certificates of ${owner}; ${effect}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version: (request) => tlsOf(request).identity.cert,
@@ -65,7 +74,7 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
     body: upload,
     answers: { status: 201, empty: true },
     errors: {
-      400: 'Not certificates, the first one not for the TLS key, or one not issued by the next one.',
+      400: `Not certificates, the first one not for the key of ${owner}, or one not issued by the next one.`,
       ...(isOfCluster && { 412: 'Not signed by the cluster CA, or in a cluster not fit for its members.' }),
     },
     handle: async (request) => {
@@ -78,7 +87,7 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
   declare({
     method: 'POST',
     path: `${path}/csr.pem`,
-    summary: 'A certificate request signed with the TLS key.',
+    summary: `A certificate request signed with the key of ${owner}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
@@ -90,7 +99,7 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
   declare({
     method: 'POST',
     path: `${path}/generate`,
-    summary: 'Makes a new TLS key with a self-signed certificate; new connections get it at once.',
+    summary: `Makes a new key with a self-signed certificate for ${owner}; ${effect}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
@@ -111,14 +120,27 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
   }),
 ]
 
-const tlsOf = ({ services }: { services: Services }) => services.appliance.configuration.tls
+const configurationOf = ({ services }: { services: Services }) => services.appliance.configuration
 
 export const configTlsDeclarations = [
-  ...tlsDeclarations({ path: '/config/tls', port: 'the TLS port', log: 'TLS', tlsOf, isOfCluster: true }),
+  ...tlsDeclarations({
+    ...{ path: '/config/tls', owner: 'the TLS port', log: 'TLS', isOfCluster: true },
+    tlsOf: (request) => configurationOf(request).tls,
+  }),
   ...authorityDeclarations('/config/tls/cluster-ca.pem'), // clients of NetHSM up to 5.0 know no other
 ]
 
-export const clusterTlsDeclarations = authorityDeclarations('/cluster/tls/ca.pem')
+/** Derived from the names of client functions: contract section 3.6. */
+const CLUSTER_TLS = '/cluster/tls'
+
+export const clusterTlsDeclarations = [
+  ...tlsDeclarations({
+    ...{ path: CLUSTER_TLS, owner: 'this node as a member of a cluster', log: 'cluster', isOfCluster: true },
+    effect: 'until then those of the TLS port are shown to other members',
+    tlsOf: (request) => configurationOf(request).clusterTls,
+  }),
+  ...authorityDeclarations(`${CLUSTER_TLS}/ca.pem`),
+]
 
 /** The authority of a cluster. */
 function authorityDeclarations(path: string) {
@@ -126,20 +148,20 @@ function authorityDeclarations(path: string) {
     declare({
       method: 'GET',
       path,
-      summary: 'The certificate of the authority that signs the TLS certificates of a cluster.',
+      summary: 'The certificate of the authority that signs the certificates of the members of a cluster.',
       states: OPERATIONAL,
       access: ROOT_ADMINISTRATORS,
       exists: (request) => {
-        if (tlsOf(request).clusterCa === null) throw new CofferError('notFound', 'No cluster CA is set')
+        if (configurationOf(request).peers.authority === null) throw new CofferError('notFound', 'No cluster CA is set')
       },
       answers: { status: 200, types: [PEM_TYPE] },
       errors: { 404: 'Never set.' },
-      handle: (request) => pem(tlsOf(request).clusterCa ?? ''),
+      handle: (request) => pem(configurationOf(request).peers.authority ?? ''),
     }),
     declare({
       method: 'PUT',
       path,
-      summary: 'Sets the authority that signs the TLS certificates of a cluster; it cannot be unset.',
+      summary: 'Sets the authority that signs the certificates of the members of a cluster; it cannot be unset.',
       states: OPERATIONAL,
       access: ROOT_ADMINISTRATORS,
       creates: true,
@@ -147,11 +169,11 @@ function authorityDeclarations(path: string) {
       answers: { status: 201, empty: true },
       errors: {
         400: 'Not the certificate of an authority.',
-        412: 'It has not signed the TLS certificate, or this node is in a cluster.',
+        412: 'It has not signed the certificate that members are shown, or this node is in a cluster.',
       },
       handle: async (request) => {
         const { services, caller, body } = request
-        await tlsOf(request).setClusterCa(body)
+        await configurationOf(request).peers.setAuthority(body)
         services.log.info('general', `cluster CA set by ${caller.userId}`)
         return { status: 201, location: path }
       },

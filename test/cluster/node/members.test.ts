@@ -256,7 +256,7 @@ test('a node that is locked before it has moved stays where it is, also for the 
   a.etcd.resume()
   await expect(412, moving)
   assert.equal(b.rig.appliance.configuration.network.ipAddress, b.address)
-  assert.equal(b.rig.appliance.configuration.tls.peerHost, b.address)
+  assert.equal(b.rig.appliance.configuration.peers.host, b.address)
   await until('it is there', async () => (await a.rig.status('GET', '/cluster/members', { as: 'admin' })) === 200)
   assert.deepEqual(await ownAt(a), [b.url])
   await unlock(b, UNLOCK)

@@ -74,6 +74,7 @@ async function fillStore(rig: Rig, line: string): Promise<void> {
 const REFUSED: Readonly<Record<string, number>> = {
   'PUT /config/tls/cert.pem': 400,
   'PUT /config/tls/cluster-ca.pem': 400,
+  'PUT /cluster/tls/cert.pem': 400,
   'PUT /cluster/tls/ca.pem': 400,
   'GET /cluster/tls/ca.pem': 404, // none is set
   'GET /config/tls/cluster-ca.pem': 404, // none is set
