@@ -1,4 +1,7 @@
-/** After a lock, what requests and keys have left on stack and heap, and in the buffer of Node's parsers, is overwritten. */
+/**
+ * After a lock, what requests and keys have left on stack and heap, and in the buffer of Node's parsers, is overwritten. So it is
+ * after a TLS key was replaced: OpenSSL's copies of it lie in objects of the heap until these are collected.
+ */
 
 import type { Appliance } from './appliance/appliance.ts'
 import { wipeGarbage } from './base/garbage.ts'
@@ -12,6 +15,15 @@ const LEFTOVERS_MS = 500
 const AGAIN_MS = 5000 // for what a busy computer held longer; once it is unlocked, that would only make requests wait
 
 export function wipeAfterLocks(appliance: Appliance<Operational>, log: Log): void {
+  let isPending = false // requests wait while it is done: once for changes that come together
+  appliance.configuration.onChange((part) => {
+    if (isPending || (part !== 'tls' && part !== 'clusterTls' && part !== 'chatTls')) return
+    isPending = true
+    setTimeout(() => {
+      isPending = false
+      void wipeLeftovers(log)
+    }, LEFTOVERS_MS).unref()
+  })
   appliance.onState((state) => {
     if (state !== 'Locked') return
     setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
