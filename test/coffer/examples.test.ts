@@ -200,6 +200,8 @@ async function prepare(words: string): Promise<void> {
   }
   if (words === 'encrypt') await rig.coffer('key', 'generate', 'aes-key', '--for', 'aes')
   if (words === 'config tls certificate set') await rig.shell('coffer config tls certificate get > chain.pem')
+  if (words === 'cluster tls certificate set' || words === 'set-cluster-certificate')
+    await rig.shell('coffer cluster tls certificate get > chain.pem')
 }
 
 /** What leaves the state that the next example needs. */

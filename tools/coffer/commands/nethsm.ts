@@ -20,7 +20,7 @@ import {
   TLS_KEY,
   tlsKeyOf,
 } from './config.ts'
-import { ATTRIBUTES, attributesOf, generateKey, importPem, listKeys } from './keys.ts'
+import { ATTRIBUTES, attributesOf, generateKey, importPem, listKeys, SUBJECT, subjectOf } from './keys.ts'
 import { getAuthority, JOIN, joinCluster, URLS } from './others.ts'
 import { timeOf } from './start.ts'
 import { createBackup, factoryReset, RESTORE, reboot, restoreBackup, shutdown } from './system.ts'
@@ -491,11 +491,56 @@ export const NETHSM: Command[] = [
     undefined,
     'ca.pem',
   ),
+  ...clusterTls(),
   nethsm('get-cluster-diagnostics', '', 'diagnose', A, async ({ client, open, output }) => {
     const isOpen = (await open().state()) !== 'Operational'
     output.result(await (isOpen ? open() : client()).diagnose())
   }),
 ]
+
+/** Words of pynitrokey for NetHSM 5.1, derived from the functions of its library. Contract section 3.6. */
+function clusterTls(): Command[] {
+  return [
+    nethsm('get-cluster-public-key', '', 'cluster tls public', A, async ({ client, output }) => {
+      const pem = await client().clusterPublicKey()
+      output.result({ pem }, () => pem)
+    }),
+    nethsm('get-cluster-certificate', '', 'cluster tls certificate get', A, async ({ client, output }) => {
+      const pem = await client().clusterCertificate()
+      output.result({ pem }, () => pem)
+    }),
+    nethsm(
+      'set-cluster-certificate',
+      'FILE',
+      'cluster tls certificate set',
+      A,
+      ({ client }, { arguments: [file] }) => client().setClusterCertificate(readInput(file!).toString('utf8')),
+      undefined,
+      'chain.pem',
+    ),
+    nethsm(
+      'generate-cluster-key',
+      '',
+      'cluster tls generate',
+      A,
+      ({ client }, input) => client().generateClusterKey(tlsKeyOf(input)),
+      TLS_KEY,
+      '--type EC_P256',
+    ),
+    nethsm(
+      'cluster-csr',
+      '',
+      'cluster tls csr',
+      A,
+      async ({ client, output }, input) => {
+        const pem = await client().clusterRequest(subjectOf(input))
+        output.result({ pem }, () => pem)
+      },
+      SUBJECT,
+      '--name node1.example.org',
+    ),
+  ]
+}
 
 /** Private numbers come from files, like passphrases. */
 async function addKey({ client, output, passphrase }: CommandContext, input: OptionValues): Promise<void> {

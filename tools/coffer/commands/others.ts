@@ -86,6 +86,13 @@ export const OTHERS: Command[] = [
     example: 'coffer cluster authority set ca.pem',
     run: ({ client }, { arguments: [file] }) => client().setClusterAuthority(readInput(file!).toString('utf8')),
   },
+  ...tlsCommands('cluster tls', 'this appliance as a member of a cluster', (api) => ({
+    publicKey: () => api.clusterPublicKey(),
+    certificate: () => api.clusterCertificate(),
+    set: (pem) => api.setClusterCertificate(pem),
+    request: (subject) => api.clusterRequest(subject),
+    generate: (key) => api.generateClusterKey(key),
+  })),
   {
     words: 'chat show',
     summary: 'Shows whether there is a chat, and how large it is.',
