@@ -27,7 +27,6 @@ const expectChangeable = (realm: Realm, me: User): void =>
 
 export const avatarDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E85',
     method: 'POST',
     path: '/users/me/avatar',
     who: 'human',
@@ -43,7 +42,6 @@ export const avatarDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E85',
     method: 'DELETE',
     path: '/users/me/avatar',
     who: 'human',
@@ -60,7 +58,6 @@ const FILE = /^(\d{1,15})-([0-9a-f]{32})(-medium)?\.png$/
 
 export const avatarFileDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E85',
     method: 'GET',
     path: '/user_avatars/:realm_id/:file',
     who: 'nobody',

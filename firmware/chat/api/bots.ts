@@ -41,7 +41,6 @@ const config = () => json(z.record(z.string(), z.string()))
 
 export const botDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E89',
     method: 'GET',
     path: '/bots',
     who: 'human',
@@ -59,7 +58,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E90',
     method: 'POST',
     path: '/bots',
     who: 'human',
@@ -89,7 +87,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E91',
     method: 'PATCH',
     path: '/bots/:bot_id',
     who: 'human',
@@ -135,7 +132,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E92',
     method: 'DELETE',
     path: '/bots/:bot_id',
     who: 'human',
@@ -147,7 +143,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E93',
     method: 'POST',
     path: '/bots/:bot_id/api_key/regenerate',
     usesReserve: true,
@@ -159,7 +154,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E94',
     method: 'PUT',
     path: '/bot_storage',
     who: 'account',
@@ -175,7 +169,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E94',
     method: 'GET',
     path: '/bot_storage',
     who: 'account',
@@ -183,7 +176,6 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ storage: readStorage(realm, expectBot(me), input.keys) }),
   }),
   declare({
-    row: 'E94',
     method: 'DELETE',
     path: '/bot_storage',
     who: 'account',

@@ -6,7 +6,6 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 export const channelFolderDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E63',
     method: 'GET',
     path: '/channel_folders',
     who: 'account',
@@ -14,7 +13,6 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ channel_folders: folderViews(realm, me, input.include_archived) }),
   }),
   declare({
-    row: 'E64',
     method: 'POST',
     path: '/channel_folders/create',
     who: 'administrator',
@@ -22,7 +20,6 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ channel_folder_id: createFolder(realm, me, input) }),
   }),
   declare({
-    row: 'E65',
     method: 'PATCH',
     path: '/channel_folders',
     who: 'administrator',
@@ -33,7 +30,6 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E66',
     method: 'PATCH',
     path: '/channel_folders/:channel_folder_id',
     who: 'administrator',

@@ -27,7 +27,6 @@ const SUBSCRIBERS_MAX = 20_000
 
 export const channelDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E42',
     method: 'GET',
     path: '/streams',
     isExpensive: true,
@@ -50,7 +49,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E43',
     method: 'GET',
     path: '/streams/:stream_id',
     who: 'account',
@@ -58,7 +56,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({ stream: channelView(realm, findChannel(realm, me, path.stream_id)) }),
   }),
   declare({
-    row: 'E44',
     method: 'PATCH',
     path: '/streams/:stream_id',
     who: 'account',
@@ -94,7 +91,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E45',
     method: 'DELETE',
     path: '/streams/:stream_id',
     who: 'account',
@@ -105,7 +101,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E46',
     method: 'GET',
     path: '/streams/:stream_id/members',
     isExpensive: true,
@@ -114,7 +109,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({ subscribers: subscriberIds(realm, findChannel(realm, me, path.stream_id)) }),
   }),
   declare({
-    row: 'E47',
     method: 'GET',
     path: '/streams/:stream_id/email_address',
     who: 'account',
@@ -125,7 +119,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E50',
     method: 'GET',
     path: '/get_stream_id',
     who: 'account',
@@ -133,7 +126,6 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ stream_id: findChannelByName(realm, me, input.stream).id }),
   }),
   declare({
-    row: 'E60',
     method: 'POST',
     path: '/channels/create',
     who: 'account',

@@ -19,7 +19,6 @@ const groupPath = { group_id: integer() }
 export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
   ...(['POST', 'DELETE'] as const).map((method) =>
     declare({
-      row: 'E61',
       method,
       path: '/default_streams',
       who: 'administrator',
@@ -31,7 +30,6 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     }),
   ),
   declare({
-    row: 'E62',
     method: 'POST',
     path: '/default_stream_groups/create',
     who: 'administrator',
@@ -47,7 +45,6 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E62',
     method: 'PATCH',
     path: '/default_stream_groups/:group_id',
     who: 'administrator',
@@ -62,7 +59,6 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E62',
     method: 'PATCH',
     path: '/default_stream_groups/:group_id/streams',
     who: 'administrator',
@@ -74,7 +70,6 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E62',
     method: 'DELETE',
     path: '/default_stream_groups/:group_id',
     who: 'administrator',

@@ -9,14 +9,12 @@ const ONE = { path: '/realm/domains/:domain', who: 'owner', segments: { domain: 
 
 export const domainDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E110',
     method: 'GET',
     path: '/realm/domains',
     who: 'account',
     handle: ({ realm }) => ({ domains: domainObjects(realm) }),
   }),
   declare({
-    row: 'E111',
     method: 'POST',
     ...ALL,
     audit: {},
@@ -24,7 +22,6 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, input }) => ({ new_domain: addDomain(realm, input.domain, input.allow_subdomains) }),
   }),
   declare({
-    row: 'E112',
     method: 'PATCH',
     ...ONE,
     audit: {},
@@ -35,7 +32,6 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E112',
     method: 'PATCH',
     ...ALL,
     audit: {},
@@ -46,7 +42,6 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E113',
     method: 'DELETE',
     ...ONE,
     audit: {},
@@ -56,7 +51,6 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E113',
     method: 'DELETE',
     ...ALL,
     audit: {},

@@ -16,7 +16,6 @@ const DRAFT = z.object({
 
 export const draftDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E36',
     method: 'GET',
     path: '/drafts',
     who: 'account',
@@ -26,7 +25,6 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E37',
     method: 'POST',
     path: '/drafts',
     who: 'account',
@@ -34,7 +32,6 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ ids: addDrafts(realm, me, input.drafts) }),
   }),
   declare({
-    row: 'E38',
     method: 'PATCH',
     path: '/drafts/:draft_id',
     who: 'account',
@@ -46,7 +43,6 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E39',
     method: 'DELETE',
     path: '/drafts/:draft_id',
     who: 'account',

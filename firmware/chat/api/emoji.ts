@@ -21,14 +21,12 @@ const ONE = { path: '/realm/emoji/:emoji_name', segments: { emoji_name: text() }
 
 export const emojiDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E114',
     method: 'GET',
     path: '/realm/emoji',
     who: 'account',
     handle: ({ realm }) => ({ emoji: emojiObjects(realm) }),
   }),
   declare({
-    row: 'E115',
     method: 'POST',
     ...ONE,
     who: 'account',
@@ -43,7 +41,6 @@ export const emojiDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E116',
     method: 'DELETE',
     ...ONE,
     who: 'account',
@@ -57,7 +54,6 @@ export const emojiDeclarations: readonly AnyDeclaration[] = [
 /** Clients fetch them without credentials: the name of the file is what they know. */
 export const emojiFileDeclarations: readonly AnyDeclaration[] = ['', 'still/'].map((folder) =>
   declareOpen({
-    row: 'E115',
     method: 'GET',
     path: `/user_avatars/:realm_id/emoji/images/${folder}:file`,
     who: 'nobody',

@@ -47,7 +47,6 @@ const capabilities = z
 
 export const eventDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E6',
     method: 'POST',
     path: '/register',
     isExpensive: true,
@@ -89,7 +88,6 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
       }),
   }),
   declare({
-    row: 'E7',
     method: 'GET',
     path: '/events',
     who: 'account',
@@ -103,7 +101,6 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E8',
     method: 'DELETE',
     path: '/events',
     who: 'account',

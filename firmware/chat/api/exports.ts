@@ -10,7 +10,6 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 export const exportDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E121',
     method: 'POST',
     path: '/export/realm',
     who: 'administrator',
@@ -19,7 +18,6 @@ export const exportDeclarations: readonly AnyDeclaration[] = [
     handle: ({ exports, me, input }) => ({ id: exports.request(me, input.export_type) }),
   }),
   declare({
-    row: 'E122',
     method: 'GET',
     path: '/export/realm',
     who: 'administrator',
@@ -28,7 +26,6 @@ export const exportDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E123',
     method: 'GET',
     path: '/export/realm/consents',
     who: 'administrator',
@@ -43,7 +40,6 @@ export const exportDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E123',
     method: 'DELETE',
     path: '/export/realm/:export_id',
     who: 'administrator',

@@ -38,7 +38,6 @@ const patterns = () =>
 
 export const externalDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E160',
     method: 'POST',
     path: '/external/:integration',
     who: 'webhook',

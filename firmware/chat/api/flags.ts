@@ -11,7 +11,6 @@ const IDS_MAX = 5000 // as many as a narrow marks at once: contract section 3.2,
 
 export const flagDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E18',
     method: 'POST',
     path: '/messages/flags',
     who: 'account',
@@ -26,7 +25,6 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E20',
     method: 'POST',
     path: '/mark_all_as_read',
     who: 'account',
@@ -34,7 +32,6 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
       (await markAllRead(realm, me)) ? { complete: true } : partly({ complete: false }),
   }),
   declare({
-    row: 'E21',
     method: 'POST',
     path: '/mark_stream_as_read',
     who: 'account',
@@ -45,7 +42,6 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E22',
     method: 'POST',
     path: '/mark_topic_as_read',
     who: 'account',

@@ -33,7 +33,6 @@ const groupPath = { user_group_id: integer() }
 
 export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E95',
     method: 'GET',
     path: '/user_groups',
     isExpensive: true,
@@ -42,7 +41,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, input }) => ({ user_groups: groupObjects(realm, input.include_deactivated_groups) }),
   }),
   declare({
-    row: 'E96',
     method: 'POST',
     path: '/user_groups/create',
     who: 'member',
@@ -60,7 +58,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E97',
     method: 'PATCH',
     path: '/user_groups/:user_group_id',
     who: 'account',
@@ -79,7 +76,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E98',
     method: 'GET',
     path: '/user_groups/:user_group_id/members',
     who: 'member',
@@ -91,7 +87,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E98',
     method: 'POST',
     path: '/user_groups/:user_group_id/members',
     who: 'account',
@@ -109,7 +104,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E99',
     method: 'GET',
     path: '/user_groups/:user_group_id/subgroups',
     who: 'member',
@@ -122,7 +116,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E99',
     method: 'POST',
     path: '/user_groups/:user_group_id/subgroups',
     who: 'account',
@@ -135,7 +128,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E100',
     method: 'GET',
     path: '/user_groups/:user_group_id/members/:user_id',
     who: 'account',
@@ -151,7 +143,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E101',
     method: 'POST',
     path: '/user_groups/:user_group_id/deactivate',
     usesReserve: true,
@@ -163,7 +154,6 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E102',
     method: 'DELETE',
     path: '/user_groups/:user_group_id',
     who: 'account',

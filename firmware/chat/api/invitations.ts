@@ -56,14 +56,12 @@ const linksOf = ({ realm, exchange }: { realm: Realm; exchange: Exchange }) => {
 
 export const invitationDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E125',
     method: 'GET',
     path: '/invites',
     who: 'human',
     handle: (request) => ({ invites: invitationsFor(request.realm, request.me, linksOf(request)) }),
   }),
   declare({
-    row: 'E126',
     method: 'POST',
     path: '/invites',
     who: 'human',
@@ -82,7 +80,6 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E127',
     method: 'POST',
     path: '/invites/multiuse',
     who: 'human',
@@ -93,7 +90,6 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E128',
     method: 'DELETE',
     path: '/invites/:invite_id',
     who: 'human',
@@ -105,7 +101,6 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E128',
     method: 'DELETE',
     path: '/invites/multiuse/:invite_id',
     who: 'human',
@@ -117,7 +112,6 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E129',
     method: 'POST',
     path: '/invites/:invite_id/resend',
     who: 'human',
@@ -129,7 +123,6 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declareOpen({
-    row: 'E143',
     method: 'GET',
     path: '/join/:key',
     who: 'nobody',
@@ -140,7 +133,6 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declareOpen({
-    row: 'E143',
     method: 'POST',
     path: '/join/:key',
     who: 'nobody',

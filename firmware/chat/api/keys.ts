@@ -14,7 +14,6 @@ import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
 export const keyDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E2',
     method: 'POST',
     path: '/fetch_api_key',
     usesReserve: true,
@@ -39,7 +38,6 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declareOpen({
-    row: 'E3',
     method: 'POST',
     path: '/jwt/fetch_api_key',
     usesReserve: true,
@@ -64,7 +62,6 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declareOpen({
-    row: 'E4',
     method: 'POST',
     path: '/dev_fetch_api_key',
     who: 'nobody',
@@ -74,7 +71,6 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declareOpen({
-    row: 'E4',
     method: 'GET',
     path: '/dev_list_users',
     who: 'nobody',
@@ -83,7 +79,6 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E5',
     method: 'POST',
     path: '/users/me/api_key/regenerate',
     usesReserve: true,
@@ -95,14 +90,12 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E141',
     method: 'GET',
     path: '/users/me/api_keys',
     who: 'human',
     handle: ({ realm, me, credential }) => ({ api_keys: keysOnList(realm, me, credential!.id) }),
   }),
   declare({
-    row: 'E142',
     method: 'DELETE',
     path: '/users/me/api_keys/:key_id',
     who: 'human',

@@ -15,14 +15,12 @@ const linkifier = { pattern: nameText(), url_template: nameText() }
 
 export const linkifierDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E105',
     method: 'GET',
     path: '/realm/linkifiers',
     who: 'account',
     handle: ({ realm }) => ({ linkifiers: linkifierObjects(realm) }),
   }),
   declare({
-    row: 'E106',
     method: 'PATCH',
     path: '/realm/linkifiers',
     who: 'administrator',
@@ -33,7 +31,6 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E107',
     method: 'POST',
     path: '/realm/filters',
     who: 'administrator',
@@ -43,7 +40,6 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E108',
     method: 'PATCH',
     ...ONE,
     who: 'administrator',
@@ -54,7 +50,6 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E109',
     method: 'DELETE',
     ...ONE,
     who: 'administrator',

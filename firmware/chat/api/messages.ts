@@ -26,7 +26,6 @@ export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()
 
 export const messageDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E10',
     method: 'POST',
     path: '/messages',
     who: 'sender',
@@ -61,7 +60,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E11',
     method: 'GET',
     path: '/messages/:message_id',
     who: 'account',
@@ -79,7 +77,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E12',
     method: 'PATCH',
     path: '/messages/:message_id',
     who: 'account',
@@ -108,7 +105,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E13',
     method: 'DELETE',
     path: '/messages/:message_id',
     who: 'account',
@@ -119,7 +115,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E14',
     method: 'GET',
     path: '/messages/:message_id/history',
     who: 'account',
@@ -134,7 +129,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E15',
     method: 'GET',
     path: '/messages/:message_id/read_receipts',
     who: 'account',
@@ -142,7 +136,6 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({ user_ids: readReceipts(realm, me, path.message_id) }),
   }),
   declare({
-    row: 'E23',
     method: 'POST',
     path: '/messages/render',
     usesReserve: true,

@@ -60,7 +60,6 @@ const missing = (name: string): ChatError =>
 
 export const narrowDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E9',
     method: 'GET',
     path: '/messages',
     who: 'anyone',
@@ -107,7 +106,6 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E19',
     method: 'POST',
     path: '/messages/flags/narrow',
     who: 'account',
@@ -133,7 +131,6 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E24',
     method: 'GET',
     path: '/messages/matches_narrow',
     isExpensive: true,

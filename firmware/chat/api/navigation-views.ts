@@ -13,14 +13,12 @@ const ONE = { path: '/navigation_views/:fragment', segments: { fragment: text() 
 
 export const navigationViewDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E41',
     method: 'GET',
     path: '/navigation_views',
     who: 'account',
     handle: ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) }),
   }),
   declare({
-    row: 'E41',
     method: 'POST',
     path: '/navigation_views',
     who: 'account',
@@ -31,7 +29,6 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E41',
     method: 'PATCH',
     ...ONE,
     who: 'account',
@@ -42,7 +39,6 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E41',
     method: 'DELETE',
     ...ONE,
     who: 'account',

@@ -12,14 +12,12 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 export const personalDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E82',
     method: 'GET',
     path: '/users/me/alert_words',
     who: 'account',
     handle: ({ realm, me }) => ({ alert_words: alertWordsOf(realm, me) }),
   }),
   declare({
-    row: 'E82',
     method: 'POST',
     path: '/users/me/alert_words',
     who: 'account',
@@ -27,7 +25,6 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ alert_words: addAlertWords(realm, me, input.alert_words) }),
   }),
   declare({
-    row: 'E82',
     method: 'DELETE',
     path: '/users/me/alert_words',
     who: 'account',
@@ -35,7 +32,6 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ alert_words: removeAlertWords(realm, me, input.alert_words) }),
   }),
   declare({
-    row: 'E83',
     method: 'POST',
     path: '/users/me/muted_users/:user_id',
     who: 'account',
@@ -47,7 +43,6 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E83',
     method: 'DELETE',
     path: '/users/me/muted_users/:user_id',
     who: 'account',
@@ -58,7 +53,6 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E87',
     method: 'POST',
     path: '/users/me/onboarding_steps',
     who: 'human',

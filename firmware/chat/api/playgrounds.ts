@@ -6,7 +6,6 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 export const playgroundDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E118',
     method: 'POST',
     path: '/realm/playgrounds',
     who: 'administrator',
@@ -20,7 +19,6 @@ export const playgroundDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E118',
     method: 'DELETE',
     path: '/realm/playgrounds/:playground_id',
     who: 'administrator',

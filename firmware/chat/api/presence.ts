@@ -36,7 +36,6 @@ interface GivenStatus {
 
 export const presenceDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E76',
     method: 'GET',
     path: '/users/:user_id/status',
     who: 'account',
@@ -44,7 +43,6 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({ status: statusObject(realm, findUser(realm, me, path.user_id)) }),
   }),
   declare({
-    row: 'E77',
     method: 'POST',
     path: '/users/:user_id/status',
     who: 'administrator',
@@ -56,7 +54,6 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E78',
     method: 'POST',
     path: '/users/me/status',
     who: 'account',
@@ -67,7 +64,6 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E79',
     method: 'POST',
     path: '/users/me/presence',
     isExpensive: true,
@@ -103,7 +99,6 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E80',
     method: 'GET',
     path: '/users/:user_id/presence',
     who: 'account',
@@ -118,7 +113,6 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E81',
     method: 'GET',
     path: '/realm/presence',
     isExpensive: true,

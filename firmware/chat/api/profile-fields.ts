@@ -45,14 +45,12 @@ const fieldOf = (input: Properties) => ({
 
 export const profileFieldDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E117',
     method: 'GET',
     path: '/realm/profile_fields',
     who: 'account',
     handle: ({ realm }) => ({ custom_fields: fieldObjects(realm) }),
   }),
   declare({
-    row: 'E117',
     method: 'POST',
     path: '/realm/profile_fields',
     who: 'administrator',
@@ -60,7 +58,6 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, input }) => ({ id: addField(realm, input.field_type as FieldType, fieldOf(input)) }),
   }),
   declare({
-    row: 'E117',
     method: 'PATCH',
     path: '/realm/profile_fields',
     who: 'administrator',
@@ -71,7 +68,6 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E117',
     method: 'PATCH',
     ...ONE,
     who: 'administrator',
@@ -82,7 +78,6 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E117',
     method: 'DELETE',
     ...ONE,
     who: 'administrator',
@@ -92,7 +87,6 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E86',
     method: 'PATCH',
     path: '/users/me/profile_data',
     who: 'human',
@@ -103,7 +97,6 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E86',
     method: 'DELETE',
     path: '/users/me/profile_data',
     who: 'human',

@@ -7,9 +7,8 @@ import { addToken, registerDevice, registerPushOf, removeToken, testToken } from
 import { type AnyDeclaration, declare } from './declare.ts'
 
 /** Both kinds of tokens in the clear: set and removed. */
-const tokens = (row: string, path: string, kind: 'apns' | 'fcm'): readonly AnyDeclaration[] => [
+const tokens = (path: string, kind: 'apns' | 'fcm'): readonly AnyDeclaration[] => [
   declare({
-    row,
     method: 'POST',
     path,
     who: 'human',
@@ -20,7 +19,6 @@ const tokens = (row: string, path: string, kind: 'apns' | 'fcm'): readonly AnyDe
     },
   }),
   declare({
-    row,
     method: 'DELETE',
     path,
     who: 'human',
@@ -34,7 +32,6 @@ const tokens = (row: string, path: string, kind: 'apns' | 'fcm'): readonly AnyDe
 
 export const pushDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E134',
     method: 'POST',
     path: '/mobile_push/register',
     who: 'human',
@@ -67,14 +64,12 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E145',
     method: 'POST',
     path: '/register_client_device',
     who: 'human',
     handle: ({ realm, me, credential }) => ({ device_id: addDevice(realm, me, credential!.id) }),
   }),
   declare({
-    row: 'E146',
     method: 'POST',
     path: '/remove_client_device',
     usesReserve: true,
@@ -86,7 +81,6 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E135',
     method: 'POST',
     path: '/mobile_push/test_notification',
     who: 'human',
@@ -94,7 +88,6 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => testToken(realm, me, input.token),
   }),
   declare({
-    row: 'E136',
     method: 'POST',
     path: '/mobile_push/e2ee/test_notification',
     who: 'human',
@@ -103,8 +96,8 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
       throw new ChatError('NO_ACTIVE_PUSH_DEVICE', 'No active registered push device')
     },
   }),
-  ...tokens('E137', '/users/me/apns_device_token', 'apns'),
-  ...tokens('E138', '/users/me/android_gcm_reg_id', 'fcm'),
+  ...tokens('/users/me/apns_device_token', 'apns'),
+  ...tokens('/users/me/android_gcm_reg_id', 'fcm'),
 ]
 
 /** Needed in the form of before level 468. */
@@ -115,7 +108,6 @@ function given<T>(value: T | undefined, name: string): T {
 
 export const callDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E139',
     method: 'POST',
     path: '/calls/zoom/create',
     who: 'account',
@@ -125,7 +117,6 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E139',
     method: 'POST',
     path: '/calls/constructorgroups/create',
     who: 'account',
@@ -134,7 +125,6 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E139',
     method: 'GET',
     path: '/calls/bigbluebutton/create',
     who: 'account',

@@ -14,7 +14,6 @@ const segments = { message_id: integer() }
 
 export const reactionDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E16',
     method: 'POST',
     path: '/messages/:message_id/reactions',
     who: 'account',
@@ -30,7 +29,6 @@ export const reactionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E17',
     method: 'DELETE',
     path: '/messages/:message_id/reactions',
     who: 'account',

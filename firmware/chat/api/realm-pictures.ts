@@ -25,9 +25,9 @@ const answer = (name: 'icon' | 'logo', picture: RealmPicture, fields: Record<str
 })
 
 /** Get, set and remove one; `pictureOf` tells from the parameters which. */
-const rows = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
+const endpointsOf = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
   const pictureOf = ({ night }: { night: boolean }): RealmPicture => (name === 'icon' ? 'icon' : logo(night))
-  const shared = { row: 'E120', path: `/realm/${name}`, who: 'administrator', parameters: NIGHT } as const
+  const shared = { path: `/realm/${name}`, who: 'administrator', parameters: NIGHT } as const
   return [
     declare({
       ...shared,
@@ -58,12 +58,11 @@ const rows = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
   ]
 }
 
-export const realmPictureDeclarations: readonly AnyDeclaration[] = [...rows('icon'), ...rows('logo')]
+export const realmPictureDeclarations: readonly AnyDeclaration[] = [...endpointsOf('icon'), ...endpointsOf('logo')]
 
 /** Whoever has no account yet sees them where he signs in. */
 export const realmPictureFileDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E120',
     method: 'GET',
     path: '/user_avatars/:realm_id/realm/:file',
     who: 'nobody',

@@ -59,7 +59,6 @@ const pick = (input: Readonly<Record<string, unknown>>, names: object) =>
 
 export const realmDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E103',
     method: 'PATCH',
     path: '/realm',
     usesReserve: true,
@@ -90,7 +89,6 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E104',
     method: 'PATCH',
     path: '/realm/user_settings_defaults',
     usesReserve: true,
@@ -103,7 +101,6 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E119',
     method: 'POST',
     path: '/realm/test_welcome_bot_custom_message',
     who: 'administrator',
@@ -123,7 +120,6 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E124',
     method: 'POST',
     path: '/realm/deactivate',
     usesReserve: true,

@@ -6,7 +6,6 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 const report = (path: string): AnyDeclaration =>
   declare({
-    row: 'E25',
     method: 'POST',
     path,
     who: 'account',

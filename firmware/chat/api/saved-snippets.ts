@@ -13,14 +13,12 @@ const ONE = { path: '/saved_snippets/:saved_snippet_id', segments: { saved_snipp
 
 export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E40',
     method: 'GET',
     path: '/saved_snippets',
     who: 'account',
     handle: ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) }),
   }),
   declare({
-    row: 'E40',
     method: 'POST',
     path: '/saved_snippets',
     who: 'account',
@@ -28,7 +26,6 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, input }) => ({ saved_snippet_id: addSavedSnippet(realm, me, input.title, input.content) }),
   }),
   declare({
-    row: 'E40',
     method: 'PATCH',
     ...ONE,
     who: 'account',
@@ -39,7 +36,6 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E40',
     method: 'DELETE',
     ...ONE,
     who: 'account',

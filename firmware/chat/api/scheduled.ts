@@ -16,7 +16,6 @@ const type = () => oneOf('direct', 'private', 'channel', 'stream')
 
 export const scheduledDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E29',
     method: 'POST',
     path: '/scheduled_messages',
     who: 'account',
@@ -42,14 +41,12 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E30',
     method: 'GET',
     path: '/scheduled_messages',
     who: 'account',
     handle: ({ realm, me }) => ({ scheduled_messages: scheduledMessagesOf(realm, me) }),
   }),
   declare({
-    row: 'E31',
     method: 'PATCH',
     ...SCHEDULED,
     who: 'account',
@@ -72,7 +69,6 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E32',
     method: 'DELETE',
     ...SCHEDULED,
     who: 'account',
@@ -82,7 +78,6 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E33',
     method: 'POST',
     path: '/reminders',
     who: 'account',
@@ -92,14 +87,12 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E34',
     method: 'GET',
     path: '/reminders',
     who: 'account',
     handle: ({ realm, me }) => ({ reminders: remindersOf(realm, me) }),
   }),
   declare({
-    row: 'E35',
     method: 'DELETE',
     path: '/reminders/:reminder_id',
     who: 'account',

@@ -12,7 +12,6 @@ import { type AnyDeclaration, declareOpen } from './declare.ts'
 
 export const serverDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E1',
     method: 'GET',
     path: '/server_settings',
     who: 'nobody',

@@ -12,7 +12,6 @@ const DEVICE_CHARACTERS_MAX = 60 // one line of a list
 
 export const sessionDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E150',
     method: 'POST',
     path: '/session',
     who: 'human',
@@ -39,7 +38,6 @@ export const sessionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E151',
     method: 'DELETE',
     path: '/session',
     who: 'human',

@@ -53,9 +53,8 @@ type Identity = { [K in keyof typeof identityParameters]: string | undefined } &
 }
 
 /** Each path on which clients change settings; old ones have two of their own. */
-const change = (row: string, path: string): AnyDeclaration =>
+const change = (path: string): AnyDeclaration =>
   declare({
-    row,
     method: 'PATCH',
     path,
     who: 'account',
@@ -74,9 +73,9 @@ const change = (row: string, path: string): AnyDeclaration =>
   })
 
 export const settingDeclarations: readonly AnyDeclaration[] = [
-  change('E84', '/settings'),
-  change('E88', '/settings/notifications'),
-  change('E88', '/settings/display'),
+  change('/settings'),
+  change('/settings/notifications'),
+  change('/settings/display'),
 ]
 
 const REFUSED_FOR_OTHERS: readonly string[] = [...Object.keys(identityParameters), ...NOT_IN_BULK]

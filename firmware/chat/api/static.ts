@@ -19,7 +19,6 @@ const LOGO =
 
 const file = (path: string, body: string | Uint8Array<ArrayBuffer>, type: string): AnyDeclaration =>
   declareOpen({
-    row: 'static',
     method: 'GET',
     path,
     who: 'nobody',

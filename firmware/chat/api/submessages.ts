@@ -6,7 +6,6 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 export const submessageDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E28',
     method: 'POST',
     path: '/submessage',
     who: 'account',

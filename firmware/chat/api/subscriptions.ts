@@ -32,7 +32,6 @@ const principals = () => json(z.array(z.union([z.int(), z.string()])).max(PRINCI
 
 export const subscriptionDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E51',
     method: 'GET',
     path: '/users/me/subscriptions',
     isExpensive: true,
@@ -44,7 +43,6 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E52',
     method: 'POST',
     path: '/users/me/subscriptions',
     who: 'account',
@@ -77,7 +75,6 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       }),
   }),
   declare({
-    row: 'E53',
     method: 'PATCH',
     path: '/users/me/subscriptions',
     who: 'account',
@@ -106,7 +103,6 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E54',
     method: 'DELETE',
     path: '/users/me/subscriptions',
     who: 'account',
@@ -122,7 +118,6 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E55',
     method: 'POST',
     path: '/users/me/subscriptions/properties',
     who: 'account',
@@ -145,7 +140,6 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E58',
     method: 'GET',
     path: '/users/:user_id/subscriptions/:stream_id',
     who: 'account',
@@ -156,7 +150,6 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E59',
     method: 'GET',
     path: '/users/:user_id/channels',
     who: 'account',

@@ -21,7 +21,6 @@ const wholeTopic = text()
 
 export const topicDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E48',
     method: 'POST',
     path: '/streams/:stream_id/delete_topic',
     usesReserve: true,
@@ -35,7 +34,6 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E49',
     method: 'GET',
     path: '/users/me/:stream_id/topics',
     isExpensive: true,
@@ -53,7 +51,6 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E56',
     method: 'PATCH',
     path: '/users/me/subscriptions/muted_topics',
     who: 'account',
@@ -78,7 +75,6 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E57',
     method: 'POST',
     path: '/user_topics',
     who: 'account',

@@ -12,7 +12,6 @@ const op = () => oneOf('start', 'stop')
 
 export const typingDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E27',
     method: 'POST',
     path: '/typing',
     usesReserve: true,
@@ -37,7 +36,6 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E26',
     method: 'POST',
     path: '/messages/:message_id/typing',
     usesReserve: true,
@@ -50,7 +48,6 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E26',
     method: 'POST',
     path: '/message_edit_typing',
     usesReserve: true,

@@ -30,7 +30,6 @@ const noSuchFile = (): ChatError => notFound('File not found')
 
 export const uploadDeclarations: readonly AnyDeclaration[] = [
   declare({
-    row: 'E130',
     method: 'POST',
     path: '/user_uploads',
     who: 'account',
@@ -44,7 +43,6 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
   }),
   ...[PATH, ESCAPED].map((path) =>
     declare({
-      row: 'E131',
       method: 'GET',
       path: `/user_uploads${path}`,
       who: 'account',
@@ -56,7 +54,6 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
     }),
   ),
   declare({
-    row: 'E132',
     method: 'GET',
     path: '/attachments',
     who: 'account',
@@ -66,7 +63,6 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declare({
-    row: 'E133',
     method: 'DELETE',
     path: '/attachments/:attachment_id',
     who: 'account',
@@ -117,7 +113,6 @@ function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: Uploade
 export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
   ...['/user_uploads', '/user_uploads/download'].map((prefix) =>
     declareOpen({
-      row: 'E131',
       method: 'GET',
       path: prefix + PATH,
       who: 'anyone',
@@ -130,7 +125,6 @@ export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
     }),
   ),
   declareOpen({
-    row: 'E131',
     method: 'GET',
     path: `/user_uploads/temporary/:terms/:mac${PATH}`,
     who: 'nobody',

@@ -61,7 +61,6 @@ const ACTIONS = [
 
 export const userDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
-    row: 'E67',
     method: 'GET',
     path: '/users',
     isExpensive: true,
@@ -78,7 +77,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E70',
     method: 'GET',
     path: '/users/me',
     who: 'account',
@@ -88,7 +86,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     }),
   }),
   declareOpen({
-    row: 'E68',
     method: 'GET',
     path: '/users/:user_id', // E69 as well: an address in the place of the id
     who: 'anyone',
@@ -101,7 +98,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E71',
     method: 'POST',
     path: '/users',
     who: 'administrator',
@@ -123,7 +119,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E72',
     method: 'PATCH',
     path: '/users/:user_id',
     usesReserve: true,
@@ -154,7 +149,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E73',
     method: 'DELETE',
     path: '/users/:user_id',
     who: 'administrator',
@@ -188,7 +182,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E74',
     method: 'DELETE',
     path: '/users/me',
     who: 'human',
@@ -202,7 +195,6 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     },
   }),
   declare({
-    row: 'E75',
     method: 'POST',
     path: '/users/:user_id/reactivate',
     who: 'administrator',

@@ -63,10 +63,13 @@ import {
   USERS,
 } from './surfaces.ts'
 
-const SETTINGS_ROWS = ['E84', 'E88', 'E104']
-const NEW_CHANNELS = ['E52', 'E60']
-const ANY_CHANNELS = ['E44', ...NEW_CHANNELS]
-const BATCHES = ['E20', 'E48']
+const OWN_SETTINGS = ['PATCH /settings', 'PATCH /settings/notifications', 'PATCH /settings/display']
+const SETTINGS = [...OWN_SETTINGS, 'PATCH /realm/user_settings_defaults']
+const NEW_CHANNELS = ['POST /users/me/subscriptions', 'POST /channels/create']
+const ANY_CHANNELS = ['PATCH /streams/:stream_id', ...NEW_CHANNELS]
+const REPORTS = ['POST /messages/:message_id/report', 'POST /message/:message_id/report']
+const TYPING_IN_EDITS = ['POST /messages/:message_id/typing', 'POST /message_edit_typing']
+const BATCHES = ['POST /mark_all_as_read', 'POST /streams/:stream_id/delete_topic']
 const PERMISSIONS = (kind: string) => register('server_supported_permission_settings', kind)
 
 const FOLLOWED_TOPIC_SETTINGS = [
@@ -97,36 +100,44 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     removeEndpoints('POST /calls/constructorgroups/create'),
     // Both forms of a part that is done are for whoever declares nothing: contract 11.3.
     edit(
-      BATCHES.flatMap((row) => answer(row)),
+      BATCHES.flatMap((name) => answer(name)),
       (body) => {
         if (body.result === 'partially_completed') body.result = 'success'
         delete body.code
       },
     ),
   ),
-  levelChange(459, removeParameters(['actions'], 'E73')),
+  levelChange(459, removeParameters(['actions'], 'DELETE /users/:user_id')),
   levelChange(
     453,
     renameField({ gif_rating_policy: 'giphy_rating' }, REALM),
     renameField({ gif_rating_policy_options: 'gif_rating_options' }, register()),
-    renameParameter('gif_rating_policy', 'giphy_rating', ['E103']),
+    renameParameter('gif_rating_policy', 'giphy_rating', ['PATCH /realm']),
   ),
   levelChange(
     452,
     dropEvent('delete_message', (_, { cause }) => cause === 'retention'),
   ),
   levelChange(450, mapField('push_account_id', String, event('push_device'))),
-  levelChange(449, mapField('export_type', exportNumber, EXPORTS), mapParameter('export_type', ['E121'], exportWord)),
-  levelChange(447, removeParameters(['short_name'], 'E91'), removeFields(['email'], answer('E91'))),
+  levelChange(
+    449,
+    mapField('export_type', exportNumber, EXPORTS),
+    mapParameter('export_type', ['POST /export/realm'], exportWord),
+  ),
+  levelChange(
+    447,
+    removeParameters(['short_name'], 'PATCH /bots/:bot_id'),
+    removeFields(['email'], answer('PATCH /bots/:bot_id')),
+  ),
   levelChange(
     445,
-    rejectValue('anchor', (raw) => /^"?date"?$/.test(raw), 'E9', 'E19'),
-    removeParameters(['anchor_date'], 'E9', 'E19'),
+    rejectValue('anchor', (raw) => /^"?date"?$/.test(raw), 'GET /messages', 'POST /messages/flags/narrow'),
+    removeParameters(['anchor_date'], 'GET /messages', 'POST /messages/flags/narrow'),
   ),
   // It must never be taken for a change of one's own.
   levelChange(
     444,
-    rejectValue('target_users', () => true, 'E84', 'E88'),
+    rejectValue('target_users', () => true, ...OWN_SETTINGS),
   ),
   levelChange(
     443,
@@ -149,7 +160,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
   levelChange(438, removeFields(['owner_full_content_access'], REALM)),
   levelChange(
     437,
-    editAnswer(answer('E67', 'members'), (members, { realm, me, values }) => {
+    editAnswer(answer('GET /users', 'members'), (members, { realm, me, values }) => {
       const viewer = me()
       if (viewer === null || values.has('user_ids')) return
       const mayAccess = accessOf(realm, viewer)
@@ -160,7 +171,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
   levelChange(
     434,
     removeFields(['send_channel_events_messages'], REALM),
-    removeParameters(['send_channel_events_messages'], 'E103'),
+    removeParameters(['send_channel_events_messages'], 'PATCH /realm'),
   ),
   levelChange(
     428,
@@ -182,15 +193,19 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     426,
     addField('realm_is_zephyr_mirror_realm', 'realm_name', () => false, register()),
   ),
-  levelChange(419, request(['E6'], capability('simplified_presence_events', false))),
+  levelChange(419, request(['POST /register'], capability('simplified_presence_events', false))),
   levelChange(418, dropEvent('channel_folder/reorder')),
   levelChange(
     416,
     removeFields(['welcome_message_custom_text'], REALM),
-    removeParameters(['welcome_message_custom_text'], 'E103', 'E126', 'E127'),
-    removeEndpoints('E119'),
+    removeParameters(['welcome_message_custom_text'], 'PATCH /realm', 'POST /invites', 'POST /invites/multiuse'),
+    removeEndpoints('POST /realm/test_welcome_bot_custom_message'),
   ),
-  levelChange(415, removeFields(['max_reminder_note_length'], register()), removeParameters(['note'], 'E33')),
+  levelChange(
+    415,
+    removeFields(['max_reminder_note_length'], register()),
+    removeParameters(['note'], 'POST /reminders'),
+  ),
   levelChange(
     410,
     removeFields(['max_channel_folder_name_length', 'max_channel_folder_description_length'], register()),
@@ -203,10 +218,15 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     ),
     removeFields(['can_set_delete_message_policy_group'], [...REALM, ...PERMISSIONS('realm')]),
     removeParameters(['can_delete_any_message_group', 'can_delete_own_message_group'], ...ANY_CHANNELS),
-    removeParameters(['can_set_delete_message_policy_group'], 'E103'),
-    removeEndpoints('E77'),
+    removeParameters(['can_set_delete_message_policy_group'], 'PATCH /realm'),
+    removeEndpoints('POST /users/:user_id/status'),
   ),
-  levelChange(406, removeFields(['push_devices'], register()), dropEvent('push_device'), removeEndpoints('E134')),
+  levelChange(
+    406,
+    removeFields(['push_devices'], register()),
+    dropEvent('push_device'),
+    removeEndpoints('POST /mobile_push/register'),
+  ),
   levelChange(
     403,
     edit(register('realm_incoming_webhook_bots', '*'), (kind) => {
@@ -217,7 +237,14 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
   levelChange(
     397,
     removeFields(['max_bulk_new_subscription_messages'], register()),
-    removeFields(['new_subscription_messages_sent'], [...answer('E52'), ...answer('E53'), ...answer('E60')]),
+    removeFields(
+      ['new_subscription_messages_sent'],
+      [
+        ...answer('POST /users/me/subscriptions'),
+        ...answer('PATCH /users/me/subscriptions'),
+        ...answer('POST /channels/create'),
+      ],
+    ),
     removeParameters(['send_new_subscription_messages'], ...NEW_CHANNELS),
   ),
   levelChange(
@@ -232,17 +259,17 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     }),
     removeFields(['topics_policy'], [...REALM, ...CHANNELS]),
     removeFields(['can_set_topics_policy_group'], [...REALM, ...PERMISSIONS('realm')]),
-    renameParameter('topics_policy', 'mandatory_topics', ['E103'], (raw) =>
+    renameParameter('topics_policy', 'mandatory_topics', ['PATCH /realm'], (raw) =>
       raw === 'true' ? 'disable_empty_topic' : raw === 'false' ? 'allow_empty_topic' : raw,
     ),
-    removeParameters(['can_set_topics_policy_group'], 'E103'),
+    removeParameters(['can_set_topics_policy_group'], 'PATCH /realm'),
     removeParameters(['topics_policy'], ...ANY_CHANNELS),
   ),
-  levelChange(384, removeParameters(['user_ids'], 'E67')),
-  levelChange(382, removeEndpoints('E25')),
-  levelChange(381, removeEndpoints('E33')),
-  levelChange(379, removeParameters(['prev_content_sha256'], 'E12')),
-  levelChange(378, request(['E6'], capability('archived_channels', false))),
+  levelChange(384, removeParameters(['user_ids'], 'GET /users')),
+  levelChange(382, removeEndpoints(...REPORTS)),
+  levelChange(381, removeEndpoints('POST /reminders')),
+  levelChange(379, removeParameters(['prev_content_sha256'], 'PATCH /messages/:message_id')),
+  levelChange(378, request(['POST /register'], capability('archived_channels', false))),
   levelChange(
     377,
     dropEvent('subscription/peer_remove', (_, { cause }) => cause === 'deactivation'),
@@ -261,16 +288,22 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     358,
     mapField('message_edit_history_visibility_policy', (_, realm) => keepsHistory(realm), REALM),
     renameField({ message_edit_history_visibility_policy: 'allow_edit_history' }, REALM),
-    renameParameter('message_edit_history_visibility_policy', 'allow_edit_history', ['E103'], (raw) =>
+    renameParameter('message_edit_history_visibility_policy', 'allow_edit_history', ['PATCH /realm'], (raw) =>
       raw === 'true' ? '"all"' : raw === 'false' ? '"none"' : raw,
     ),
   ),
   levelChange(
     356,
-    renameParameter('include_all', 'include_all_active', ['E42']),
-    removeParameters(['include_can_access_content'], 'E42'),
+    renameParameter('include_all', 'include_all_active', ['GET /streams']),
+    removeParameters(['include_can_access_content'], 'GET /streams'),
   ),
-  levelChange(355, removeFields(['ignored_because_not_subscribed_channels'], [...answer('E18'), ...answer('E19')])),
+  levelChange(
+    355,
+    removeFields(
+      ['ignored_because_not_subscribed_channels'],
+      [...answer('POST /messages/flags'), ...answer('POST /messages/flags/narrow')],
+    ),
+  ),
   levelChange(
     353,
     provider(3, 5),
@@ -284,9 +317,9 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
         : [event, { type: 'realm', op: 'update', property: 'wildcard_mention_policy', value: wildcardPolicyOf(realm) }],
     ),
     removeFields(['can_mention_many_users_group'], [...REALM, ...PERMISSIONS('realm')]),
-    renameParameter('can_mention_many_users_group', 'wildcard_mention_policy', ['E103'], wildcardGroup),
+    renameParameter('can_mention_many_users_group', 'wildcard_mention_policy', ['PATCH /realm'], wildcardGroup),
   ),
-  levelChange(351, dropEvent('typing_edit_message'), removeEndpoints('E26')),
+  levelChange(351, dropEvent('typing_edit_message'), removeEndpoints(...TYPING_IN_EDITS)),
   levelChange(
     316,
     addField(
@@ -308,7 +341,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
   levelChange(
     211,
     edit(
-      BATCHES.flatMap((row) => answer(row)),
+      BATCHES.flatMap((name) => answer(name)),
       (body) => {
         if (body.complete === false) Object.assign(body, { result: 'partially_completed', code: 'REQUEST_TIMEOUT' })
         delete body.complete
@@ -334,19 +367,26 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
   levelChange(
     189,
     removeFields(FOLLOWED_TOPIC_SETTINGS, USER_SETTINGS),
-    removeParameters(FOLLOWED_TOPIC_SETTINGS, ...SETTINGS_ROWS),
+    removeParameters(FOLLOWED_TOPIC_SETTINGS, ...SETTINGS),
   ),
-  levelChange(184, redirectEndpoint('E29', 'scheduled_message_id', 'E31')),
+  levelChange(
+    184,
+    redirectEndpoint(
+      'POST /scheduled_messages',
+      'scheduled_message_id',
+      'PATCH /scheduled_messages/:scheduled_message_id',
+    ),
+  ),
   levelChange(
     183,
     addField('realm_community_topic_editing_limit_seconds', 'realm_name', () => 259_200, register()),
   ),
-  levelChange(182, removeFields(['id'], answer('E121'))),
+  levelChange(182, removeFields(['id'], answer('POST /export/realm'))),
   levelChange(181, removeFields(['failed'], SCHEDULED)),
   {
     ...levelChange(
       180,
-      rejectValue('stream_ids', (raw) => /^\s*\[\s*\]\s*$/.test(raw), 'E126'),
+      rejectValue('stream_ids', (raw) => /^\s*\[\s*\]\s*$/.test(raw), 'POST /invites'),
     ),
     backported: [157, 158],
   },
@@ -354,12 +394,18 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     179,
     removeFields(['scheduled_messages'], register()),
     dropEvent('scheduled_messages'),
-    removeEndpoints('E29'),
+    removeEndpoints('POST /scheduled_messages'),
   ),
-  levelChange(177, request(['E6', 'E9', 'E19', 'E24'], refuseNewNarrow)),
+  levelChange(
+    177,
+    request(
+      ['POST /register', 'GET /messages', 'POST /messages/flags/narrow', 'GET /messages/matches_narrow'],
+      refuseNewNarrow,
+    ),
+  ),
   levelChange(
     176,
-    request(['E6'], capability('linkifier_url_template', true)),
+    request(['POST /register'], capability('linkifier_url_template', true)),
     mapField('url_template', formatString, LINKIFIERS),
     renameField({ url_template: 'url_format_string' }, LINKIFIERS),
     replaceEvent('realm_linkifiers', ['realm_filters'], (event) => [
@@ -379,14 +425,25 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
         linkifierObjects(realm).map(({ id, pattern, url_template }) => [pattern, formatString(url_template), id]),
       register(),
     ),
-    renameParameter('url_template', 'url_format_string', ['E107', 'E108'], urlTemplate),
+    renameParameter(
+      'url_template',
+      'url_format_string',
+      ['POST /realm/filters', 'PATCH /realm/filters/:filter_id'],
+      urlTemplate,
+    ),
   ),
   levelChange(
     174,
-    rejectValue('type', (raw) => raw === 'direct', 'E10', 'E27'),
+    rejectValue('type', (raw) => raw === 'direct', 'POST /messages', 'POST /typing'),
   ),
-  levelChange(172, renameErrorCode('MOVE_MESSAGES_TIME_LIMIT_EXCEEDED', 'BAD_REQUEST', 'E12')),
-  levelChange(167, removeFields(['ignored_parameters_unsupported'], allBut('E84', 'E104', 'E55'))),
+  levelChange(172, renameErrorCode('MOVE_MESSAGES_TIME_LIMIT_EXCEEDED', 'BAD_REQUEST', 'PATCH /messages/:message_id')),
+  levelChange(
+    167,
+    removeFields(
+      ['ignored_parameters_unsupported'],
+      allBut('PATCH /settings', 'PATCH /realm/user_settings_defaults', 'POST /users/me/subscriptions/properties'),
+    ),
+  ),
   levelChange(
     164,
     removeFields(['server_presence_ping_interval_seconds', 'server_presence_offline_threshold_seconds'], register()),
@@ -406,43 +463,59 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
       register(),
     ),
     removeFields(['email_address_visibility'], USER_SETTINGS),
-    removeParameters(['email_address_visibility'], ...SETTINGS_ROWS),
+    removeParameters(['email_address_visibility'], ...SETTINGS),
   ),
   levelChange(
     162,
     removeFields(['move_messages_within_stream_limit_seconds', 'move_messages_between_streams_limit_seconds'], REALM),
     removeParameters(
       ['move_messages_within_stream_limit_seconds', 'move_messages_between_streams_limit_seconds'],
-      'E103',
+      'PATCH /realm',
     ),
   ),
   levelChange(
     161,
     removeParameters(['can_remove_subscribers_group', 'can_remove_subscribers_group_id'], ...ANY_CHANNELS),
   ),
-  levelChange(160, removeEndpoints('E3')),
+  levelChange(160, removeEndpoints('POST /jwt/fetch_api_key')),
   levelChange(
     159,
     ...['realm_edit_topic_policy', 'realm_move_messages_between_streams_policy'].map((name) =>
       mapField(name, (number) => (number === 6 ? 2 : number), register()),
     ),
   ),
-  levelChange(155, removeParameters(['include_anchor'], 'E9', 'E19'), removeEndpoints('E19')),
+  levelChange(
+    155,
+    removeParameters(['include_anchor'], 'GET /messages', 'POST /messages/flags/narrow'),
+    removeEndpoints('POST /messages/flags/narrow'),
+  ),
   levelChange(
     154,
-    edit(answer('E48'), ({ result }) => void (result === 'partially_completed' && timedOut())),
+    edit(
+      answer('POST /streams/:stream_id/delete_topic'),
+      ({ result }) => void (result === 'partially_completed' && timedOut()),
+    ),
   ),
   levelChange(
     153,
     edit(
-      [...answer('E20'), ...answer('E21'), ...answer('E22')],
+      [
+        ...answer('POST /mark_all_as_read'),
+        ...answer('POST /mark_stream_as_read'),
+        ...answer('POST /mark_topic_as_read'),
+      ],
       ({ result }) => void (result === 'partially_completed' && timedOut()),
     ),
   ),
   levelChange(
     152,
-    defaultParameter('send_notification_to_old_thread', 'true', (values) => values.has('stream_id'), 'E12'),
-    request(['E12'], (values) => {
+    defaultParameter(
+      'send_notification_to_old_thread',
+      'true',
+      (values) => values.has('stream_id'),
+      'PATCH /messages/:message_id',
+    ),
+    request(['PATCH /messages/:message_id'], (values) => {
       if (values.has('stream_id')) return
       for (const name of ['send_notification_to_old_thread', 'send_notification_to_new_thread'])
         values.set(name, 'false')
@@ -456,18 +529,18 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
   levelChange(
     138,
     mapField('message_content_edit_limit_seconds', (seconds) => seconds ?? 0, REALM),
-    mapParameter('message_content_edit_limit_seconds', ['E103'], (raw) => (raw === '0' ? '"unlimited"' : raw)),
+    mapParameter('message_content_edit_limit_seconds', ['PATCH /realm'], (raw) => (raw === '0' ? '"unlimited"' : raw)),
   ),
   levelChange(
     136,
-    request(['E44'], (values) => {
+    request(['PATCH /streams/:stream_id'], (values) => {
       if (values.get('is_private') !== 'true') values.delete('history_public_to_subscribers')
     }),
   ),
-  levelChange(135, removeParameters(['deactivation_notification_comment'], 'E73')),
+  levelChange(135, removeParameters(['deactivation_notification_comment'], 'DELETE /users/:user_id')),
   levelChange(
     134,
-    request(['E6'], unlisted('user_topic')),
+    request(['POST /register'], unlisted('user_topic')),
     editAnswer(register(), (body, { realm, me }) => {
       if (!('user_topics' in body)) return
       const user = me()
@@ -478,14 +551,18 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     dropEvent('stream/create', (_, { cause }) => cause === 'made_public'),
     dropEvent('subscription/peer_add', (_, { cause }) => cause === 'made_public'),
   ),
-  levelChange(130, removeParameters(['role'], 'E91')),
+  levelChange(130, removeParameters(['role'], 'PATCH /bots/:bot_id')),
   levelChange(
     129,
     removeFields(['want_advertise_in_communities_directory'], REALM),
-    removeParameters(['want_advertise_in_communities_directory'], 'E103'),
+    removeParameters(['want_advertise_in_communities_directory'], 'PATCH /realm'),
   ),
   levelChange(121, removeFields(['message_details'], event('update_message_flags/remove'))),
-  levelChange(120, removeFields(['message'], answer('E11')), removeParameters(['apply_markdown'], 'E11')),
+  levelChange(
+    120,
+    removeFields(['message'], answer('GET /messages/:message_id')),
+    removeParameters(['apply_markdown'], 'GET /messages/:message_id'),
+  ),
   levelChange(119, removeFields(['other_user_id'], register('unread_msgs', 'pms', '*'))),
   levelChange(
     118,
@@ -496,7 +573,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
         for (const name of ['prev_topic', 'topic', 'stream']) delete entry[name]
       },
     ),
-    removeFields(['stream'], answer('E14', 'message_history', '*')),
+    removeFields(['stream'], answer('GET /messages/:message_id/history', 'message_history', '*')),
   ),
   levelChange(116, removeFields(['realm_web_public_access_enabled'], SERVER_SETTINGS)),
   levelChange(
@@ -519,7 +596,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     }),
   ),
   levelChange(110, removeFields(['server_web_public_streams_enabled'], register())),
-  levelChange(104, removeParameters(['string_id'], 'E103')),
+  levelChange(104, removeParameters(['string_id'], 'PATCH /realm')),
   levelChange(
     103,
     removeFields(['realm_create_web_public_stream_policy', 'can_create_web_public_streams'], register()),

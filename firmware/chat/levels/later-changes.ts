@@ -14,19 +14,19 @@ import { register } from './surfaces.ts'
 
 export const LATER_CHANGES: readonly LevelChange[] = [
   levelChange(493, removeFields(['has_webex_token'], register())),
-  levelChange(491, request(['E6'], capability('individual_emoji_changes', false))),
+  levelChange(491, request(['POST /register'], capability('individual_emoji_changes', false))),
   levelChange(
     481,
-    removeParameters(['idle_queue_timeout'], 'E6'),
+    removeParameters(['idle_queue_timeout'], 'POST /register'),
     removeFields(['idle_queue_timeout_secs'], register()),
   ),
-  levelChange(470, removeEndpoints('E146')),
+  levelChange(470, removeEndpoints('POST /remove_client_device')),
   levelChange(
     468,
     removeFields(['devices'], register()),
     dropEvent('device'),
-    removeEndpoints('E145'),
-    removeParameters(['device_id'], 'E134', 'E136'),
+    removeEndpoints('POST /register_client_device'),
+    removeParameters(['device_id'], 'POST /mobile_push/register', 'POST /mobile_push/e2ee/test_notification'),
   ),
   levelChange(466, removeFields(['realm_uuid'], register())),
 ]

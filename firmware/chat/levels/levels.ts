@@ -1,5 +1,6 @@
 /** Clients that were written for an older level: which one they declare, and how they ask, are answered and told. Contract section 8. */
 
+import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { bodyReply } from '../../http/reply.ts'
 import type { Services } from '../api/declare.ts'
 import { badRequest, ChatError } from '../base/error.ts'
@@ -9,6 +10,8 @@ import { integer } from '../pipeline/parameters.ts'
 import type { LevelAdapter } from '../pipeline/pipeline.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
+import { LEVEL_CHANGES } from './changes.ts'
+import { expectEndpoints } from './named-endpoints.ts'
 import { type CompiledChanges, changesAbove, compile } from './rewrite.ts'
 
 /** Before the oldest change that the contract names. */
@@ -21,8 +24,12 @@ export interface Levels {
   readonly events: OldEvents
 }
 
-/** Compiled when the first client declares such a level: once for all between two gates, of which there are a hundred. */
+/**
+ * Compiled when the first client declares such a level: once for all between two gates, of which there are a hundred. Throws where
+ * a change names an endpoint that does not exist.
+ */
 export function createLevels(realm: () => Realm): Levels {
+  expectEndpoints(LEVEL_CHANGES)
   const forms = new Map<number, CompiledChanges>()
   const byGates = new Map<string, CompiledChanges>()
   const at = (level: number): CompiledChanges => {
@@ -57,12 +64,13 @@ export function createLevels(realm: () => Realm): Levels {
 
 const oldForm = (level: number, form: CompiledChanges, realm: () => Realm): LevelAdapter<Services, User> => ({
   level,
-  has: ({ row, method, path }) => !form.absent.has(row) && !form.absent.has(`${method} ${path}`),
+  has: (declaration) => !form.absent.has(endpointName(declaration)),
   readRequest(asked) {
     const { declaration, values } = asked
     const unknown: string[] = []
-    for (const read of form.requests.get(declaration.row) ?? []) read(values, unknown, realm())
-    const meant = form.others.get(declaration.row)
+    const name = endpointName(declaration)
+    for (const read of form.requests.get(name) ?? []) read(values, unknown, realm())
+    const meant = form.others.get(name)
     const id = meant === undefined ? undefined : values.get(meant.parameter)
     if (meant === undefined || id === undefined) return { ...asked, unknown }
     values.delete(meant.parameter)
@@ -74,7 +82,7 @@ const oldForm = (level: number, form: CompiledChanges, realm: () => Realm): Leve
     }
   },
   writeReply({ declaration, values }, reply, me) {
-    const change = form.answers.get(declaration.row)
+    const change = form.answers.get(endpointName(declaration))
     const { status, headers, body } = reply
     const type = headers['content-type'] ?? ''
     if (change === undefined || typeof body !== 'string' || !type.startsWith('application/json')) return reply
@@ -82,8 +90,11 @@ const oldForm = (level: number, form: CompiledChanges, realm: () => Realm): Leve
     change(answer, { realm: realm(), level, values, me })
     return bodyReply(status, JSON.stringify(answer), type, headers)
   },
-  writeError(row, error) {
-    const known = form.codes.find((one) => one.row === row && error instanceof ChatError && error.code === one.from)
+  writeError(declaration, error) {
+    const name = endpointName(declaration)
+    const known = form.codes.find(
+      (one) => one.endpoint === name && error instanceof ChatError && error.code === one.from,
+    )
     if (known === undefined) return error
     const { message, fields, status } = error as ChatError
     return new ChatError(known.to, message, fields, status)

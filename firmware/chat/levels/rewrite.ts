@@ -1,5 +1,6 @@
 /** Gates made functions: for one level, the rules of all above it, one function for each surface. Contract section 8. */
 
+import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { DECLARATIONS } from '../api/declarations.ts'
 import type { AnyDeclaration } from '../api/declare.ts'
 import type { ChatErrorCode } from '../base/error.ts'
@@ -16,7 +17,7 @@ import {
   type RuleTarget,
 } from './rules.ts'
 
-/** What clients of one level are spared. Maps have rows of contract section 3, or types of events. */
+/** What clients of one level are spared. Maps have names of endpoints, or types of events. */
 export interface CompiledChanges {
   readonly requests: ReadonlyMap<string, readonly ReadRequest[]>
   /** Change an answer in its place. */
@@ -27,9 +28,9 @@ export interface CompiledChanges {
   readonly otherTypes: ReadonlyMap<string, readonly string[]>
   /** Types that the level does not know. */
   readonly unknownTypes: ReadonlySet<string>
-  /** Rows, or methods with paths, that are not there. */
+  /** Endpoints that are not there. */
   readonly absent: ReadonlySet<string>
-  readonly codes: readonly { row: string; from: ChatErrorCode; to: ChatErrorCode }[]
+  readonly codes: readonly { endpoint: string; from: ChatErrorCode; to: ChatErrorCode }[]
   /** Endpoints that a parameter leads to. */
   readonly others: ReadonlyMap<string, { parameter: string; declaration: AnyDeclaration }>
 }
@@ -42,7 +43,8 @@ export function compile(gates: readonly LevelChange[]): CompiledChanges {
   const rules = [LEVEL_ITSELF, ...gates.flatMap(({ rules }) => rules)]
   const of = <K extends Rule['kind']>(kind: K) => rules.filter((rule): rule is Rule & { kind: K } => rule.kind === kind)
   const requests = new Map<string, ReadRequest[]>()
-  for (const { rows, read } of of('request').reverse()) for (const row of rows) listAt(requests, row).push(read)
+  for (const { endpoints, read } of of('request').reverse())
+    for (const name of endpoints) listAt(requests, name).push(read)
   const answers = new Map<string, AnswerEdit[]>()
   for (const { surface, edit } of of('edit'))
     for (const { answer, path = [], prefix = '' } of surface)
@@ -51,23 +53,28 @@ export function compile(gates: readonly LevelChange[]): CompiledChanges {
   const whole = of('event')
   return {
     requests,
-    answers: new Map([...answers].map(([row, edits]) => [row, runQueued(edits)])),
+    answers: new Map([...answers].map(([name, edits]) => [name, runQueued(edits)])),
     events: eventFunctions(rules),
     otherTypes: new Map(whole.filter(({ others }) => others.length > 0).map(({ type, others }) => [type, others])),
     unknownTypes: new Set(whole.filter(({ isWhole }) => isWhole).map(({ type }) => type)),
     absent: new Set(of('endpoint').flatMap(({ endpoints }) => endpoints)),
     codes: of('code'),
-    others: new Map(of('other').map(({ row, parameter, other }) => [row, { parameter, declaration: declared(other) }])),
+    others: new Map(
+      of('other').map(({ endpoint, parameter, other }) => [endpoint, { parameter, declaration: declared(other) }]),
+    ),
   }
 }
 
-const declared = (row: string): AnyDeclaration => DECLARATIONS.find((one) => one.row === row)!
+const declared = (name: string): AnyDeclaration => DECLARATIONS.find((one) => endpointName(one) === name)!
 
 /** Wherever the server says its own. */
-const LEVEL_ITSELF = edit([{ answer: 'E1' }, { answer: 'E6' }, { event: 'restart' }], (object, { level }) => {
-  for (const name of ['zulip_feature_level', 'service_feature_level'] as const)
-    if (object[name] === VERSION[name]) object[name] = level
-})
+const LEVEL_ITSELF = edit(
+  [{ answer: 'GET /server_settings' }, { answer: 'POST /register' }, { event: 'restart' }],
+  (object, { level }) => {
+    for (const name of ['zulip_feature_level', 'service_feature_level'] as const)
+      if (object[name] === VERSION[name]) object[name] = level
+  },
+)
 
 type AnswerEdit = (body: Json, asking: RequestContext) => void
 const runQueued =

@@ -30,7 +30,7 @@ export interface EventContext {
 
 type Context = RequestContext | EventContext
 
-/** Where members stand: in the answer of a row of contract section 3, or in an event of a type, or of `type/op`. */
+/** Where members stand: in the answer of an endpoint, such as `PATCH /realm`, or in an event of a type, or of `type/op`. */
 export interface RuleTarget {
   readonly answer?: string
   readonly event?: string
@@ -57,10 +57,10 @@ export type Rule =
       readonly others: readonly string[]
       readonly rewrite: (event: Json, told: EventContext) => readonly Json[]
     }
-  | { readonly kind: 'request'; readonly rows: readonly string[]; readonly read: ReadRequest }
+  | { readonly kind: 'request'; readonly endpoints: readonly string[]; readonly read: ReadRequest }
   | { readonly kind: 'endpoint'; readonly endpoints: readonly string[] }
-  | { readonly kind: 'other'; readonly row: string; readonly parameter: string; readonly other: string }
-  | { readonly kind: 'code'; readonly row: string; readonly from: ChatErrorCode; readonly to: ChatErrorCode }
+  | { readonly kind: 'other'; readonly endpoint: string; readonly parameter: string; readonly other: string }
+  | { readonly kind: 'code'; readonly endpoint: string; readonly from: ChatErrorCode; readonly to: ChatErrorCode }
 
 /** Old names and values become those of now. Names that mean nothing go to `ignored`. */
 export type ReadRequest = (values: Map<string, string>, ignored: string[], realm: Realm) => void
@@ -133,8 +133,8 @@ export const replaceEvent = (
 })
 
 /** They are not known: reported as ignored. */
-export const removeParameters = (names: readonly string[], ...rows: string[]): Rule =>
-  request(rows, (values, ignored) => {
+export const removeParameters = (names: readonly string[], ...endpoints: string[]): Rule =>
+  request(endpoints, (values, ignored) => {
     for (const name of names) if (values.delete(name)) ignored.push(name)
   })
 
@@ -142,10 +142,10 @@ export const removeParameters = (names: readonly string[], ...rows: string[]): R
 export const renameParameter = (
   now: string,
   before: string,
-  rows: readonly string[],
+  endpoints: readonly string[],
   convert: (raw: string, realm: Realm) => string = (raw) => raw,
 ): Rule =>
-  request(rows, (values, ignored, realm) => {
+  request(endpoints, (values, ignored, realm) => {
     if (values.delete(now)) ignored.push(now)
     const raw = values.get(before)
     if (raw === undefined) return
@@ -153,8 +153,8 @@ export const renameParameter = (
     values.set(now, convert(raw, realm))
   })
 
-export const mapParameter = (name: string, rows: readonly string[], convert: (raw: string) => string): Rule =>
-  request(rows, (values) => {
+export const mapParameter = (name: string, endpoints: readonly string[], convert: (raw: string) => string): Rule =>
+  request(endpoints, (values) => {
     const raw = values.get(name)
     if (raw !== undefined) values.set(name, convert(raw))
   })
@@ -164,36 +164,36 @@ export const defaultParameter = (
   name: string,
   value: string,
   test: (values: ReadonlyMap<string, string>) => boolean,
-  row: string,
+  endpoint: string,
 ): Rule =>
-  request([row], (values) => {
+  request([endpoint], (values) => {
     if (!values.has(name) && test(values)) values.set(name, value)
   })
 
 /** The value is refused. */
-export const rejectValue = (name: string, test: (raw: string) => boolean, ...rows: string[]): Rule =>
-  request(rows, (values) => {
+export const rejectValue = (name: string, test: (raw: string) => boolean, ...endpoints: string[]): Rule =>
+  request(endpoints, (values) => {
     const raw = values.get(name)
     if (raw !== undefined && test(raw))
       throw invalidParameter(name, `${name} has a value that this level does not know`)
   })
 
-export const request = (rows: readonly string[], read: ReadRequest): Rule => ({ kind: 'request', rows, read })
+export const request = (endpoints: readonly string[], read: ReadRequest): Rule => ({ kind: 'request', endpoints, read })
 
-/** Not there: 404. By row, or by method and path. */
+/** Not there: 404. */
 export const removeEndpoints = (...endpoints: string[]): Rule => ({ kind: 'endpoint', endpoints })
 
-export const renameErrorCode = (from: ChatErrorCode, to: ChatErrorCode, row: string): Rule => ({
+export const renameErrorCode = (from: ChatErrorCode, to: ChatErrorCode, endpoint: string): Rule => ({
   kind: 'code',
-  row,
+  endpoint,
   from,
   to,
 })
 
 /** With this parameter, which is the path of another endpoint now, that one is meant. */
-export const redirectEndpoint = (row: string, parameter: string, other: string): Rule => ({
+export const redirectEndpoint = (endpoint: string, parameter: string, other: string): Rule => ({
   kind: 'other',
-  row,
+  endpoint,
   parameter,
   other,
 })

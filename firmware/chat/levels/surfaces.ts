@@ -1,5 +1,6 @@
 /** The surfaces that gates name: every place where an object of one kind is told to clients. Contract sections 2 to 4. */
 
+import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { DECLARATIONS } from '../api/declarations.ts'
 import type { RuleTarget, Targets } from './rules.ts'
 
@@ -7,36 +8,36 @@ const at = (answer: string, ...path: string[]): RuleTarget => ({ answer, path })
 const inEvent = (event: string, ...path: string[]): RuleTarget => ({ event, path })
 const pair = (event: string, name = 'property', value = 'value'): RuleTarget => ({ event, pair: [name, value] })
 
-export const SERVER_SETTINGS: Targets = [at('E1')]
+export const SERVER_SETTINGS: Targets = [at('GET /server_settings')]
 
 /** In the register answer, at its top or deeper. */
-export const register = (...path: string[]): Targets => [at('E6', ...path)]
-export const answer = (row: string, ...path: string[]): Targets => [at(row, ...path)]
+export const register = (...path: string[]): Targets => [at('POST /register', ...path)]
+export const answer = (endpoint: string, ...path: string[]): Targets => [at(endpoint, ...path)]
 export const event = (type: string, ...path: string[]): Targets => [inEvent(type, ...path)]
 
 /** By their plain names: contract section 2.6. */
 export const REALM: Targets = [
-  { answer: 'E6', prefix: 'realm_' },
-  at('E103'),
+  { answer: 'POST /register', prefix: 'realm_' },
+  at('PATCH /realm'),
   pair('realm/update'),
   { event: 'realm/update_dict', path: ['data'], isDict: true },
 ]
 
 export const USERS: Targets = [
-  at('E3', 'user'),
-  at('E6', 'realm_users', '*'),
-  at('E6', 'realm_non_active_users', '*'),
-  at('E6', 'cross_realm_bots', '*'),
-  at('E67', 'members', '*'),
-  at('E68', 'user'),
-  at('E70'),
+  at('POST /jwt/fetch_api_key', 'user'),
+  at('POST /register', 'realm_users', '*'),
+  at('POST /register', 'realm_non_active_users', '*'),
+  at('POST /register', 'cross_realm_bots', '*'),
+  at('GET /users', 'members', '*'),
+  at('GET /users/:user_id', 'user'),
+  at('GET /users/me'),
   inEvent('realm_user/add', 'person'),
 ]
 
 export const USER_SETTINGS: Targets = [
-  at('E6', 'user_settings'),
-  at('E6', 'realm_user_settings_defaults'),
-  at('E6'), // copies of before the object
+  at('POST /register', 'user_settings'),
+  at('POST /register', 'realm_user_settings_defaults'),
+  at('POST /register'), // copies of before the object
   pair('user_settings'),
   pair('realm_user_settings_defaults'),
   pair('update_display_settings', 'setting_name', 'setting'),
@@ -44,47 +45,53 @@ export const USER_SETTINGS: Targets = [
 ]
 
 export const CHANNELS: Targets = [
-  at('E6', 'streams', '*'),
-  at('E6', 'subscriptions', '*'),
-  at('E6', 'unsubscribed', '*'),
-  at('E6', 'never_subscribed', '*'),
-  at('E42', 'streams', '*'),
-  at('E43', 'stream'),
-  at('E51', 'subscriptions', '*'),
+  at('POST /register', 'streams', '*'),
+  at('POST /register', 'subscriptions', '*'),
+  at('POST /register', 'unsubscribed', '*'),
+  at('POST /register', 'never_subscribed', '*'),
+  at('GET /streams', 'streams', '*'),
+  at('GET /streams/:stream_id', 'stream'),
+  at('GET /users/me/subscriptions', 'subscriptions', '*'),
   inEvent('stream/create', 'streams', '*'),
   inEvent('subscription/add', 'subscriptions', '*'),
   pair('stream/update'),
 ]
 
-export const MESSAGES: Targets = [at('E9', 'messages', '*'), at('E11', 'message'), inEvent('message', 'message')]
+export const MESSAGES: Targets = [
+  at('GET /messages', 'messages', '*'),
+  at('GET /messages/:message_id', 'message'),
+  inEvent('message', 'message'),
+]
 
 export const SCHEDULED: Targets = [
-  at('E6', 'scheduled_messages', '*'),
-  at('E30', 'scheduled_messages', '*'),
+  at('POST /register', 'scheduled_messages', '*'),
+  at('GET /scheduled_messages', 'scheduled_messages', '*'),
   inEvent('scheduled_messages/add', 'scheduled_messages', '*'),
   inEvent('scheduled_messages/update', 'scheduled_message'),
 ]
 
 export const ATTACHMENTS: Targets = [
-  at('E12', 'detached_uploads', '*'),
-  at('E132', 'attachments', '*'),
+  at('PATCH /messages/:message_id', 'detached_uploads', '*'),
+  at('GET /attachments', 'attachments', '*'),
   inEvent('attachment', 'attachment'),
 ]
 
 export const EMOJI: Targets = [
-  at('E6', 'realm_emoji', '*'),
-  at('E114', 'emoji', '*'),
+  at('POST /register', 'realm_emoji', '*'),
+  at('GET /realm/emoji', 'emoji', '*'),
   inEvent('realm_emoji', 'realm_emoji', '*'),
 ]
 
 export const LINKIFIERS: Targets = [
-  at('E6', 'realm_linkifiers', '*'),
-  at('E105', 'linkifiers', '*'),
+  at('POST /register', 'realm_linkifiers', '*'),
+  at('GET /realm/linkifiers', 'linkifiers', '*'),
   inEvent('realm_linkifiers', 'realm_linkifiers', '*'),
 ]
 
-export const EXPORTS: Targets = [at('E122', 'exports', '*'), inEvent('realm_export', 'exports', '*')]
+export const EXPORTS: Targets = [at('GET /export/realm', 'exports', '*'), inEvent('realm_export', 'exports', '*')]
 
-/** Every answer but those of these rows. */
-export const allBut = (...rows: string[]): Targets =>
-  [...new Set(DECLARATIONS.map(({ row }) => row))].filter((row) => !rows.includes(row)).map((row) => at(row))
+/** Every answer but those of these endpoints. */
+export const allBut = (...endpoints: string[]): Targets =>
+  DECLARATIONS.map(endpointName)
+    .filter((name) => !endpoints.includes(name))
+    .map((name) => at(name))

@@ -1,5 +1,6 @@
 /** An endpoint as data: what it takes, who may call it, and a short handler. */
 
+import type { Endpoint } from '../../http/endpoint/endpoint.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { ErrorFields } from '../base/error.ts'
 import type { Answer } from './envelope.ts'
@@ -29,8 +30,6 @@ export interface Credential {
   readonly isSession: boolean
 }
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-
 /** What of an endpoint goes to the audit log of the appliance. Contract section 1.6. */
 export interface Audit {
   /** Only calls with one of these; without it, every call. */
@@ -42,10 +41,8 @@ export interface Audit {
 }
 
 /** `S`: services; `Me`: the caller, or null where there need be none. */
-export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> {
-  /** Of contract section 3. */
-  readonly row: string
-  readonly method: Method
+export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters>
+  extends Endpoint {
   /** Below the base path; `:name` for what `segments` reads. */
   readonly path: string
   readonly who: Who

@@ -55,7 +55,7 @@ export interface LevelAdapter<S, Me> {
   readRequest(asked: Asked<S, Me>): Asked<S, Me>
   /** Of a success. `me` throws once the caller is admitted no longer. */
   writeReply(asked: Asked<S, Me>, reply: Reply | StreamedReply, me: () => Me | null): Reply | StreamedReply
-  writeError(row: string, error: unknown): unknown
+  writeError(declaration: Declaration<S, Me>, error: unknown): unknown
 }
 
 /** What a request is for. */
@@ -209,7 +209,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       )
       if (form === null) return successReply((await act) ?? {}, ignored)
       const answer = await act.catch((error) => {
-        throw form.writeError(declaration.row, error)
+        throw form.writeError(declaration, error)
       })
       const reply = successReply(answer ?? {}, [...ignored, ...asked.unknown])
       return form.writeReply(asked, reply, () => request.me)

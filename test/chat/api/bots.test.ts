@@ -99,12 +99,12 @@ describe('E90: making a bot', () => {
     await bot.post('/messages', { type: 'channel', to: 'alarms', topic: 'fire', content: 'It burns' })
     const headers = { authorization: `Basic ${Buffer.from(`${bot.user.email}:${bot.key}`).toString('base64')}` }
     const all = [...DECLARATIONS.map((one) => ({ ...one, path: `/api/v1${one.path}` })), ...OTHER_DECLARATIONS]
-    for (const { row, method, path, who } of all) {
-      if (who === 'nobody' || who === 'webhook' || row === 'E10') continue
+    for (const { method, path, who } of all) {
+      if (who === 'nobody' || who === 'webhook' || path === '/api/v1/messages') continue
       const url = `http://chat.example${path.replaceAll(/:\w+/g, '1')}`
       const answer = await rig.chat.api.request(url, { method, headers })
       const { code } = (await answer.json()) as { code: string }
-      assert.deepEqual([answer.status, code], [401, 'UNAUTHORIZED'], `${row} ${method} ${path}`)
+      assert.deepEqual([answer.status, code], [401, 'UNAUTHORIZED'], `${method} ${path}`)
     }
   })
 

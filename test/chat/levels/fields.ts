@@ -256,7 +256,7 @@ export const FIELDS: readonly Item[] = [
     async ({ level }) => {
       // No kind that the chat has needs options: what a client would be told is told of one here.
       const body = { realm_incoming_webhook_bots: [{ config_options: ['a'], url_options: ['b'] }] }
-      compile(level === null ? [] : changesAbove(level)).answers.get('E6')?.(body, {} as never)
+      compile(level === null ? [] : changesAbove(level)).answers.get('POST /register')?.(body, {} as never)
       return body.realm_incoming_webhook_bots
     },
     [{ config_options: ['a'], url_options: ['b'] }],

@@ -83,15 +83,13 @@ test('only a page of this origin opens a session, and only with a key of a perso
   assert.equal((await request('POST', '/session', { basic: bot, values })).status, 400)
 })
 
-const everyRow = [
+const endpoints = [
   ...DECLARATIONS.map((one) => ({ ...one, path: `/api/v1${one.path}` })),
-  ...OTHER_DECLARATIONS.filter(({ row }) => row !== 'static'),
-].map(({ row, method, path, who, isMedia = false }) => ({
-  ...{ row, method, path: path.replace(/:\w+/g, '1'), who, isMedia },
-}))
+  ...OTHER_DECLARATIONS.filter(({ path }) => !path.startsWith('/static/')),
+].map(({ method, path, who, isMedia = false }) => ({ method, path: path.replace(/:\w+/g, '1'), who, isMedia }))
 
-for (const { row, method, path, who, isMedia } of everyRow)
-  test(`${row} ${method} ${path} takes the cookie from pages of this origin alone`, async () => {
+for (const { method, path, who, isMedia } of endpoints)
+  test(`${method} ${path} takes the cookie from pages of this origin alone`, async () => {
     const cookie = await sessionOf()
     const at = (how: PageRequest) => request(method, path, { ...how, isWhole: true })
     for (const site of FOREIGN) {
@@ -103,7 +101,7 @@ for (const { row, method, path, who, isMedia } of everyRow)
         assert.ok([401, 403].includes(withCookie.status), String(site))
     }
     if (who === 'nobody' || who === 'webhook') return
-    // From here on whatever the row does to the account of a member who owns nothing.
+    // From here on whatever the endpoint does to the account of a member who owns nothing.
     const own = await at({ cookie })
     assert.notEqual(own.status, 401, JSON.stringify(own.body))
     assert.equal(own.headers.has('x-ratelimit-limit'), true)

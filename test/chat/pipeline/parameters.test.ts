@@ -6,6 +6,7 @@ import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import type { AnyDeclaration } from '../../../firmware/chat/api/declare.ts'
 import { ChatError } from '../../../firmware/chat/base/error.ts'
 import type { Parameter } from '../../../firmware/chat/pipeline/parameters.ts'
+import { endpointName } from '../../../firmware/http/endpoint/endpoint.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const { rig } = await chatSuite()
@@ -56,7 +57,7 @@ const TYPES = [
 for (const declaration of DECLARATIONS) {
   for (const [name, parameter] of Object.entries<Parameter<unknown>>(declaration.parameters ?? {})) {
     if (declaration.who === 'webhook' && name === 'api_key') continue // credentials: api/external.test.ts
-    test(`${declaration.row} ${declaration.method} ${declaration.path} refuses a wrong ${name}`, async () => {
+    test(`${endpointName(declaration)} refuses a wrong ${name}`, async () => {
       const wrong = ['\0', '[', ...TYPES.filter((value) => fails(parameter, value))].filter((value) =>
         fails(parameter, value),
       )
@@ -70,7 +71,7 @@ for (const declaration of DECLARATIONS) {
       }
     })
     if (parameter.fallback !== null) continue
-    test(`${declaration.row} ${declaration.method} ${declaration.path} asks for ${name}`, async () => {
+    test(`${endpointName(declaration)} asks for ${name}`, async () => {
       const { status, body } = await call(declaration, earlier(declaration, name))
       assert.equal(status, 400)
       assert.equal(body.code, 'REQUEST_VARIABLE_MISSING')

@@ -92,7 +92,7 @@ async function botOf(owner: Client): Promise<Client> {
   return rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
 }
 
-/** Of each method a row that does what it does with no parameter. */
+/** Of each method an endpoint that does what it does with no parameter. */
 const BARE = [
   ['GET', '/users/me'],
   ['POST', '/mark_all_as_read'],
@@ -121,7 +121,7 @@ test('every answer to an account says how many calls it has left', async () => {
   const limit = { calls: 9, withinMs: 60_000 }
   const limited = await openTestChat({ nowMs: () => 0, rateLimits: { account: limit, address: limit, media: limit } })
   try {
-    for (const [index, { method, path, row, who }] of DECLARATIONS.entries()) {
+    for (const [index, { method, path, who }] of DECLARATIONS.entries()) {
       if (who === 'nobody' || who === 'webhook') continue // api/external.test.ts
       const caller = limited.account(`caller${index}`)
       // A queue that there is not, so that none waits.
@@ -130,7 +130,7 @@ test('every answer to an account says how many calls it has left', async () => {
       const { headers } = await limited.chat.api.request(target, sent)
       const told = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
       const reset = limited.chat.realm.clock.now() / 1000 + limit.withinMs / 1000
-      assert.deepEqual(told, ['9', '8', String(reset)], `${row} ${method} ${path}`)
+      assert.deepEqual(told, ['9', '8', String(reset)], `${method} ${path}`)
     }
   } finally {
     limited.close()
