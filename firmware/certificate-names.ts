@@ -14,7 +14,7 @@ const NAMES_MAX = 64 // a handshake carries them all; a machine of many networks
 const EVERYWHERE = new Set(['0.0.0.0', '::'])
 const LOOPBACK = ['localhost', 'IP:127.0.0.1', 'IP:::1']
 
-/** Of a machine alone, without a zone nobody else knows: RFC 4291 section 2.5.6, RFC 3927. */
+/** Addresses that mean nothing beyond one link: RFC 4291 section 2.5.6, RFC 3927. */
 const LINK_LOCAL = new BlockList()
 LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
 LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
@@ -22,9 +22,9 @@ LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
 interface Reach {
   /** The address that is listened on. */
   host: string
-  /** What is set of a device; a host has addresses of its own, and may ignore it. */
+  /** The settings of a device; on a host the system has its own addresses and may ignore them. */
   network: Network | null
-  /** Of the address of the organization. */
+  /** The host in the address of the organization. */
   chatHost: string | null
 }
 

@@ -65,7 +65,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly deviceId: string
   /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
   readonly limiter: LoginLimiter
-  /** Of the disk that the store lies on. */
+  /** The disk with the store. */
   readonly space: DiskSpace
   readonly #options: ApplianceOptions<D>
   readonly #log: Log

@@ -113,7 +113,7 @@ export function growthBytes(
   }, 0)
 }
 
-/** Of a line on disk with long names; one with short names takes half of it. */
+/** A line with long names takes this much on disk, one with short names half of it. */
 const LINE_BYTES = 512
 
 /** Within its ring, of the oldest line that is shown: rows are removed whole. */

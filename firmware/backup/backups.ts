@@ -89,7 +89,7 @@ export class Backups {
     return text == null ? null : Number(text)
   }
 
-  /** What the last restore left out; empty before the first. */
+  /** Lists what the last restore left out; empty before the first. */
   get restoreReport(): RestoreReport {
     const text = readText(this.#services.records, RESTORE_REPORT)
     return text == null ? EMPTY_REPORT : parseReport(text)

@@ -1,4 +1,4 @@
-/** What the last restore left out. A backup that cannot be represented here in every detail is restored all the same. */
+/** The report of the last restore: a backup is restored even where some details cannot be represented here, and these are listed. */
 
 import type { DeviceArea } from '../store/device-area.ts'
 import { RESTORE_REPORT } from '../store/device-area.ts'

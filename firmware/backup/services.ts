@@ -24,7 +24,7 @@ export interface Shared {
 
 export interface BackupServices {
   dataDirectory: string
-  /** Of the disk that the store lies on. */
+  /** The disk with the store. */
   space: DiskSpace
   deviceId: string
   pool: CryptoPool

@@ -77,7 +77,7 @@ export interface DiskSpace {
   expectRoomForGrowth(bytes: number): void
 }
 
-/** Of the file system that the path lies on. Throws an error of the file system. */
+/** Reads the usage of the file system that holds the path. Throws an error of the file system. */
 export function readDiskUsage(path: string): DiskUsage {
   const { blocks, bavail, bsize } = statfsSync(path)
   return { totalBytes: blocks * bsize, freeBytes: bavail * bsize }

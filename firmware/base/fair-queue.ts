@@ -9,7 +9,7 @@ const RANKS = ['console', 'known', 'unknown'] as const
 /** Who waits. */
 export interface QueuePriority {
   rank: (typeof RANKS)[number]
-  /** Those of one prefix (see login-limiter.ts) share its turns. */
+  /** Clients of one prefix (see login-limiter.ts) share its turns. */
   prefix: string
 }
 

@@ -1,4 +1,4 @@
-/** What people, channels and conversations are called. */
+/** Display names of people, channels and conversations. */
 
 import type { ConversationRef } from './model/conversation.ts'
 import { addressOf, channelAddress } from './model/conversation.ts'

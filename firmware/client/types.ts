@@ -163,7 +163,7 @@ export interface BackupStatus {
   /** Absent for never. */
   lastComplete?: string
   defaultFormat: 'nethsm' | 'coffer'
-  /** Of what there is now: `chat`, `ntp` and others of contract section 8.2. */
+  /** Names of current contents that the form of a NetHSM leaves out: `chat`, `ntp` and others of contract section 8.2. */
   nethsmOmits: string[]
 }
 export interface RestoreReport {

@@ -14,7 +14,7 @@ export const SIGNATURE_BYTES = 64 // RFC 8032 section 5.1.6
 
 const MEMBERS_MAX = 16 // a bundle with an addon for each architecture, or kernel and initramfs, and room to grow
 const PAYLOAD_BYTES_MAX = 512 * 1024 * 1024 // ten times what an image of the device needs
-/** Of a whole image: with the headers of its members. */
+/** A whole image, with the headers of its members. */
 export const IMAGE_BYTES_MAX = PAYLOAD_BYTES_MAX + 1024 * 1024
 const PRODUCT_LENGTH_MAX = 64
 const RELEASE_NOTES_LENGTH_MAX = 32 * 1024

@@ -1,4 +1,4 @@
-/** What a button does, one at a time, with its error. */
+/** Runs the actions of buttons one at a time and shows their errors. */
 
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 

@@ -1,6 +1,6 @@
 // @test long 90 slow
 /**
- * What is large: 10,000 keys shown, saved and restored, a file of 250 MB signed, an audit log of 10,000 lines verified; with COFFER_SLOW
+ * Large amounts: 10,000 keys shown, saved and restored, a file of 250 MB signed, an audit log of 10,000 lines verified; with COFFER_SLOW
  * 100,000 keys and lines, and a gigabyte.
  */
 

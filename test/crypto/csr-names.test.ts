@@ -1,4 +1,4 @@
-/** What a request's alternative names are where none are asked for. Contract section 6.5. */
+/** Alternative names of certificate requests for which none are given. Contract section 6.5. */
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

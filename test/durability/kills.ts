@@ -34,7 +34,7 @@ interface Ledger {
   absent: Set<string>
   uncertain: Set<string>
   next: number
-  /** Whose making and deletion was answered. */
+  /** Names whose creation and deletion were answered. */
   made: Set<string>
   deleted: Set<string>
   /** When uses of one key were answered in this life. */

@@ -29,7 +29,7 @@ async function listen(t: TestContext): Promise<number> {
   return listener.port
 }
 
-/** What is read once all of the body is sent. */
+/** Sends the whole body first; returns the answer as read afterwards. */
 async function blindUpload(port: number, path: string, user: string): Promise<string> {
   const socket: TLSSocket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
   await once(socket, 'secureConnect')

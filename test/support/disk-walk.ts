@@ -1,4 +1,4 @@
-/** What users below root can fill the disk of an appliance with, one after the other, and what must go on meanwhile. */
+/** Fills the disk of an appliance by each means that users below root have, and checks what must go on meanwhile. */
 
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'

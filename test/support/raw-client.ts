@@ -19,7 +19,7 @@ const ANSWERS_MS_MAX = 20_000
 export class RawClient {
   readonly socket: TLSSocket
   readonly #openedMs = performance.now()
-  /** What was not read as an answer. Joined when it is read: joining with each chunk takes a time that grows by the square. */
+  /** Bytes not yet read as an answer. Joined when it is read: joining with each chunk takes a time that grows by the square. */
   #chunks: Buffer[] = []
   #endedMs: number | undefined
   readonly #waiting = new Set<() => void>()

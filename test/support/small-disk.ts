@@ -11,7 +11,7 @@ export interface SmallDisk {
   freeBytes(): number
   /** Another program stores as much as leaves no more than this free. */
   fill(leftBytes: number): void
-  /** That program removes all of it. */
+  /** Removes everything on it. */
   clear(): void
   unmount(): void
 }

@@ -1,4 +1,4 @@
-/** What members, guests and strangers of the chat may try. Contract sections 1.2, 1.6, 3.5.1 and 7.8 of the chat. */
+/** Attacks that members, guests and strangers of the chat may try. Contract sections 1.2, 1.6, 3.5.1 and 7.8 of the chat. */
 
 import { createHmac } from 'node:crypto'
 import type { ChatTarget, TargetPerson } from './chat-target.ts'

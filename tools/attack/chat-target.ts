@@ -27,7 +27,7 @@ export interface TargetPerson {
 
 interface ChatReply {
   status: number
-  /** Of the body. */
+  /** The size of the body. */
   bytes: number
   // biome-ignore lint/suspicious/noExplicitAny: attacks look at members of any answer
   body: any

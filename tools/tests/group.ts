@@ -30,7 +30,7 @@ export interface TestResult {
   ms: number
   passed: number
   failed: number
-  /** Of tests that are marked as still to be met, whatever their outcome. */
+  /** Counts tests that are marked as still to be met, whatever their outcome. */
   todo: number
   skipped: { name: string; reason: string }[]
   /** Names of tests that failed with what they say, in a line or a few. */
@@ -67,7 +67,7 @@ let lastBeganMs = startedMs
 let done = before
 const took: { file: string; ms: number }[] = []
 const underWay = new Map<string, UnderWay>()
-/** What files print, which Node hands over in the order of the files. */
+/** Output of files, which Node hands over in the order of the files. */
 const outputs = new Map<string, string>()
 
 run({ files: files.map((file) => resolve(ROOT, file)), concurrency })

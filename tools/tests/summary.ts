@@ -1,4 +1,4 @@
-/** What a run of tests says at its end: what was skipped and what brings it, what failed, and the sums. */
+/** The end of a test run: skipped tests and how to run them, failures, and the sums. */
 
 import type { TestResult } from './group.ts'
 

@@ -1,4 +1,4 @@
-/** What the appliance has that the form of a NetHSM cannot hold. Contract section 8.2. */
+/** Settings and records that a backup in the form of a NetHSM cannot hold. Contract section 8.2. */
 
 import { wipe } from '../../base/secret.ts'
 import type { Ntp } from '../../channel/protocol.ts'

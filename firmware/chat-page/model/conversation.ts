@@ -55,7 +55,7 @@ export function addressOf(conversation: ConversationRef, names: (id: number) => 
 export const channelAddress = (id: number, name: string): string =>
   `#narrow/channel/${id}-${encode(name.replaceAll(' ', '-'))}`
 
-/** What another client or a link of a message made as well; anything else is the inbox. */
+/** Also reads fragments that other clients or links in messages have made; anything unknown is the inbox. */
 export function readPlace(fragment: string, ownId: number): Place {
   const [first, ...rest] = fragment.replace(/^#\/?/, '').split('/')
   const inbox: Place = { view: 'inbox' }

@@ -1,4 +1,4 @@
-/** What the account sees of its organization: a snapshot of POST /register, kept up to date by events. No DOM. */
+/** The account's view of its organization: a snapshot of POST /register, kept up to date by events. No DOM. */
 
 import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
 import type { MessageList } from './message-list.ts'

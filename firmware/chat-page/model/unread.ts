@@ -12,7 +12,7 @@ export interface UnreadGroup {
 export interface Unread {
   add(id: number, conversation: ConversationRef, isMentioned: boolean): void
   remove(ids: Iterable<number>): void
-  /** Of moved messages, those that are unread. */
+  /** Moves those of the messages that are unread. */
   move(ids: Iterable<number>, conversation: ConversationRef): void
   has(id: number): boolean
   countOf(conversation: ConversationRef): number

@@ -1,4 +1,4 @@
-/** What is in sight keeps its place when messages come or go around it; at the end, new ones pull the view along. */
+/** Keeps the visible messages in place when others come or go around them; at the end of the list the view follows new ones. */
 
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'

@@ -169,7 +169,7 @@ function* readable(realm: Realm, me: User | null, ids: readonly number[]): Gener
   }
 }
 
-/** Of the messages in an answer, as they are written: thousands of a usual length. Of the longest there are, one takes several million. */
+/** Bounds the source text of the messages in an answer: thousands of a usual length. A single message of the greatest length takes several million. */
 const MESSAGES_BYTES_MAX = 8_000_000
 
 /** As clients ask for when one opens a conversation: more wait for their turn. Contract section 1.8. */

@@ -48,7 +48,7 @@ const identityParameters = {
 }
 
 type Identity = { [K in keyof typeof identityParameters]: string | undefined } & {
-  /** Of the client. */
+  /** The client's. */
   address: string
 }
 

@@ -12,10 +12,10 @@ const IN_TEXT = new RegExp(`(?![\\t\\n\\r])[${INVALID}]`, 'u')
 
 export const isName = (name: string): boolean => !IN_NAME.test(name)
 
-/** Of one line. Throws `BAD_REQUEST` that says where an invalid character is; `what` is what the client calls it. */
+/** For one line. Throws a `BAD_REQUEST` that says where an invalid character is; `what` is its name in the API. */
 export const expectName = (name: string, what: string): string => expectNone(IN_NAME, name, what)
 
-/** Of any number of lines; as `expectName`. */
+/** As `expectName`, for any number of lines. */
 export const expectText = (text: string, what: string): string => expectNone(IN_TEXT, text, what)
 
 /** Upstream's words, so that clients which know them go on to. */

@@ -2,7 +2,7 @@
 
 import data from './emoji.json' with { type: 'json' }
 
-/** Of the emoji `:zulip:`, the one that is no character. Clients build it in. */
+/** The picture of `:zulip:`, the only emoji without a character. The path is built into clients. */
 export const ZULIP_EMOJI_PATH = '/static/generated/emoji/images/emoji/unicode/zulip.png'
 
 const namesByCode = new Map(Object.entries(data.emoji).map(([code, names]) => [code, names.split(' ')]))

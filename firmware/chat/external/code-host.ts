@@ -19,7 +19,7 @@ export interface Push {
   readonly actor: string
   readonly branch: string
   readonly commits: readonly PushedCommit[]
-  /** Of all commits, also those that the payload leaves out. */
+  /** Counts all commits, also those that the payload leaves out. */
   readonly total: number
   readonly compareUrl?: string | null | undefined
   readonly isForced?: boolean
@@ -137,7 +137,7 @@ export const released = (
   return { topic: shortName(repository), text: `${sentence}${name}${quote(body)}` }
 }
 
-/** Of the repository as such. */
+/** For news that concern no branch, issue or pull request. */
 export const ofRepository = (repository: string, text: string): WebhookMessage => ({
   topic: shortName(repository),
   text,

@@ -56,7 +56,7 @@ export interface Integration {
 export class AnomalousPayload extends Error {}
 
 export class UnsupportedEvent extends Error {
-  /** Of the integration's `events`, for filters; or one that is unknown. */
+  /** One of the integration's `events`, for filters, or an unknown one. */
   readonly event: string
   /** With the action. */
   readonly type: string
@@ -88,7 +88,7 @@ export const isWantedBranch = (branch: string, { branches }: WebhookOptions): bo
 /** Reads the payload of one event. Null: no news. Throws `AnomalousPayload` and `UnsupportedEvent`. */
 export type EventReader = (payload: unknown, options: WebhookOptions) => WebhookMessage | null
 
-/** Of a service that names the event in its header. */
+/** For services that name the event in a header. */
 export const readerOf =
   (readers: Readonly<Record<string, EventReader>>): Integration['read'] =>
   ({ payload, event, options }) => {

@@ -103,7 +103,7 @@ export function quote(text: string | null | undefined): string {
   return `\n\n${shown.map((line) => (line.trim() === '' ? '>' : `> ${line}`)).join('\n')}`
 }
 
-/** Of users, groups and everybody: they are shown and notify nobody. */
+/** Makes mentions of users, groups and everybody silent: they are shown and notify nobody. */
 export const silenced = (text: string): string => text.replace(/@(?=\*)/g, '@_')
 
 /** A text as it is sent: no command, no invalid character, cut at the end of a line where there is one. */

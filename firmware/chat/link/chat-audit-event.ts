@@ -22,7 +22,7 @@ export interface ChatAuditEvent {
 export const SHARES = ['administrators', 'accounts', 'strangers'] as const
 
 export interface AuditShare {
-  /** What members spend is never that of administrators; neither is that of callers who have not signed in. */
+  /** The share of the audit log that this event takes from: members and callers without an account cannot use up that of administrators. */
   readonly of: (typeof SHARES)[number]
   /** The account within it, for a bot its owner; null for strangers. */
   readonly account: number | null

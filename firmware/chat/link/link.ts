@@ -73,7 +73,7 @@ export interface NewOrganization {
 export interface OperatorSettings {
   url: string
   ownerFullContentAccess: boolean
-  /** Of all uploads together; null: a share of the disk, see realm/model/disk-room.ts. */
+  /** Bounds all uploads together; null: a share of the disk, see realm/model/disk-room.ts. */
   uploadQuotaMib: number | null
   /** Whom bots with an address outside may reach: `host` at the port that its scheme has, or `host:port`. */
   outgoingHosts: readonly string[]

@@ -2,7 +2,7 @@
 
 import { badRequest } from '../base/error.ts'
 
-/** Of a whole answer. The largest is a register of an organization that is at all its bounds: see realm/model/bounds.ts. */
+/** Bounds a whole answer. The largest is a register of an organization that is at all its bounds: see realm/model/bounds.ts. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** Throws `BAD_REQUEST`. Members of the answer are written one by one, and so are elements of their lists and objects. */

@@ -10,7 +10,7 @@ export interface Auditor {
   expectBudget(account: number): void
   /** The account with this address, if there is one. */
   accountOf(email: string): number | null
-  /** Whose share of the log a call of this account takes from. */
+  /** The share of the audit log that calls of this account take from. */
   shareOf(account: number): AuditShare
   /** The answer waits for the promise, and is an error when it fails. */
   record(act: ChatAuditEvent): Promise<void> | undefined

@@ -14,7 +14,7 @@ export interface Parameter<T> {
   /** What it is when it was not sent; null: it has to be. */
   readonly fallback: { readonly value: T } | null
   readonly aliases: readonly string[]
-  /** Of the JSON text that is sent, or may be. */
+  /** Checks the value of parameters that are, or may be, JSON text. */
   readonly schema: z.ZodType | null
 
   optional(): Parameter<T | undefined>

@@ -81,7 +81,7 @@ export interface ApiOptions<S, Me> {
     secret: string,
     host: string | undefined,
   ) => { session: AuthenticatedCaller<Me>; cookie: string | null }
-  /** Of a bot, by its key alone. Throws as `authenticate`. */
+  /** Authenticates a bot by its key alone. Throws as `authenticate`. */
   authenticateWebhook: (key: string, host: string | undefined) => AuthenticatedCaller<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
@@ -282,7 +282,7 @@ const FORKING_CLIENTS: ReadonlySet<string> = new Set(['ZulipPython', 'irc_mirror
 /** The name of upstream's page, whose messages their sender has read. */
 const CLIENT_OF_SESSIONS = 'website'
 
-/** What is known of the caller when the answer is made. */
+/** The caller as known when the answer is made. */
 interface Caller {
   readonly headers: Record<string, string>
   /** By the cookie of the page. */

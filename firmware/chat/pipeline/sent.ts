@@ -15,11 +15,11 @@ export interface Sent {
   /** The body's win over the query's; of one name sent twice the last counts. */
   values: Map<string, string>
   file: SentFile | undefined
-  /** Of which no parameters were read. */
+  /** No parameters were read from it. */
   body: Uint8Array
 }
 
-/** What a body may be besides parameters. */
+/** Forms of a body other than parameters. */
 interface BodyForm {
   /** Zero: no file. */
   readonly fileBytesMax: number

@@ -39,7 +39,7 @@ interface OrganizationsOptions {
 export interface Organizations {
   /** The one that is open; undefined while there is none. */
   readonly current: Chat | undefined
-  /** Of the organization that is open; null while there is none. */
+  /** Names the open organization; null while there is none. */
   readonly name: string | null
   /** Does what is asked and gives what it is answered with. Throws a CofferError or a ChatError. */
   take(ask: Ask): Promise<unknown>

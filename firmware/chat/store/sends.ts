@@ -13,7 +13,7 @@ interface SendRow {
   readonly key: Uint8Array
   readonly parameters: Uint8Array
   readonly message: number
-  /** Of the answer's `automatic_new_visibility_policy`; 0: it had none. */
+  /** The answer's `automatic_new_visibility_policy`; 0 if it had none. */
   readonly policy: number
   /** Seconds. */
   readonly time: number

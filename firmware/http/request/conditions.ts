@@ -35,7 +35,7 @@ export function judge(
   return 'proceed'
 }
 
-/** Of what never changes once it is there, such as a file. */
+/** For content that never changes once it is there, such as a file. */
 export interface Validators {
   etag: string
   /** Seconds since 1970. */

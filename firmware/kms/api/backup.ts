@@ -19,7 +19,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 const BYTES_TYPE = 'application/octet-stream'
 const FORM_TYPE = 'multipart/form-data'
 const FORMS = { nethsm: 'a NetHSM', coffer: 'Coffer' } as const
-/** Of the answer: the form, and what is not in it; absent where nothing is missing. */
+/** Answers name the form in it and what is missing from the backup; absent where nothing is missing. */
 const FORM_HEADER = 'coffer-backup-form'
 const OMITS_HEADER = 'coffer-backup-omits'
 const BACKUP_BYTES_EXPECTED_MAX = 1024 * MIB // a million keys

@@ -7,7 +7,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from 
 
 const NOT_APPLICABLE = 'N/A'
 
-/** Of the reference's API that is spoken here: published clients take a lower one for an old NetHSM, and refuse to work. */
+/** The version of the reference's API. Published clients take a lower one for an old NetHSM and refuse to work. */
 const API_VERSION = '5.0'
 
 const systemInfo = z

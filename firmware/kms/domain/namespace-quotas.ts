@@ -34,7 +34,7 @@ export class NamespaceQuotas {
     return value === null ? QUOTA_DEFAULT : (JSON.parse(new TextDecoder().decode(value)) as Quota)
   }
 
-  /** What is given is set. What the namespace has beyond it stays. Throws `notFound`. */
+  /** Sets the given quotas. Keys and users beyond them stay. Throws `notFound`. */
   async set(caller: Caller, id: Namespace, input: { [name in keyof Quota]?: number | undefined }): Promise<void> {
     const quota = await this.#context.records.change(() => {
       this.#namespaces.assertExists(id)

@@ -22,7 +22,7 @@ export class UserIndex {
   readonly #records: Records
   readonly #users = new Map<string, HeldUser>()
   readonly ids = new SortedIds()
-  /** Of the lists that callers of a namespace see; root users see all users. */
+  /** Versions of the lists that callers of a namespace see; root users see all users. */
   readonly #listVersions = new Map<Namespace, ListVersion>([['', new ListVersion()]])
   /** What was held, by the record that was replaced: where that is taken back it is the same again. */
   readonly #replaced = new WeakMap<StoredRecord, HeldUser>()

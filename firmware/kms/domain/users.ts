@@ -72,7 +72,7 @@ export class Users {
     return held === undefined ? null : this.#context.versionText(held.version)
   }
 
-  /** Of the list of the users that callers of a namespace see. */
+  /** The version of the list of users that callers of a namespace see. */
   listVersion(namespace: Namespace): string {
     return this.#context.versionText(this.#index.listVersion(namespace))
   }

@@ -1,4 +1,4 @@
-/** Whose share of the appliance's audit log a call takes from. Contract section 1.6, and 3.9 of the appliance. */
+/** Calls take from the caller's share of the appliance's audit log. Contract section 1.6, and 3.9 of the appliance. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

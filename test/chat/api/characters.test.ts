@@ -36,7 +36,7 @@ const IN_NEITHER = [
 ]
 const IN_TEXTS_ALONE = ['\t', '\n', '\r']
 
-/** What has no rule of its own for characters, by the name of the parameter or of the member of its JSON text. */
+/** Strings without an own rule for characters, by the name of the parameter or of the member of its JSON text. */
 const OTHERS: Readonly<Record<string, string>> = {
   content: 'what is said, as it was typed: of messages, drafts, snippets, and of widgets, whose texts are walked below',
   to: 'looked up',

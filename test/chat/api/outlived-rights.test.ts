@@ -1,4 +1,4 @@
-/** What an account has made or asked for gives nobody more than that account may do now. Contract section 7.8. */
+/** Objects and requests of an account give nobody more rights than that account has now. Contract section 7.8. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

@@ -1,4 +1,4 @@
-/** What is the organization's own, by the address that clients are told: contract section 1.2. */
+/** Requests belong to the organization by the address that clients are told: contract section 1.2. */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

@@ -16,7 +16,7 @@ import { expectConsistent } from './consistency.ts'
 
 const MIB = 1024 * 1024
 const DISK_BYTES = 64 * MIB
-/** Of SQLite, for each of the two databases, until it is moved into the database. */
+/** SQLite's log of each of the two databases grows to this until it is moved into the database. */
 const LOG_BYTES = 4.5 * MIB
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAACCAYAAACZgbYnAAAAEElEQVR4nGP4z8DwHwSRGQA9XgX7kbn6sAAAAABJRU5ErkJggg==',

@@ -12,7 +12,7 @@ export const DEFAULTS: WebhookOptions = { name: 'instance', desc: 'alertname', b
 
 export interface Recorded {
   readonly integration: Integration
-  /** Of the file, without its ending. */
+  /** The file's, without its ending. */
   readonly name: string
   /** Value of the event header, "" where the service has none. */
   readonly event: string

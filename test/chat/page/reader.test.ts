@@ -1,4 +1,4 @@
-/** What the page makes of the HTML of messages: everything that the renderer writes is read, nothing else becomes an element. */
+/** The page reads all HTML that the renderer writes for messages; nothing else becomes an element. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

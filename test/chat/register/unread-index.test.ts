@@ -1,4 +1,4 @@
-/** What is unread comes from an index that holds all that is asked for, and is the same as from the table. Contract section 4.2.1. */
+/** Unread messages come from an index that holds everything needed, and equal those of the table. Contract section 4.2.1. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

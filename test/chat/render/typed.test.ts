@@ -1,4 +1,4 @@
-/** What was typed, where a name or an address takes it in. Contract section 6.2. */
+/** Typed text that a name or an address surrounds. Contract section 6.2. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

@@ -1,4 +1,4 @@
-/** What is deleted goes back to the disk, so that others have room. */
+/** The space of deleted files goes back to the disk, so that others have room. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'

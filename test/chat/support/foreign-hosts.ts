@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 
-/** Of HTML: attributes that a browser fetches without a click, and `url()` of styles. Relative addresses are own ones. */
+/** Reads attributes that a browser fetches without a click, and `url()` of styles. Relative addresses are own ones. */
 export function foreignFetches(html: string, ownHosts: readonly string[] = []): string[] {
   const tags = html.matchAll(/<[a-z][^>]*>/gi)
   const addresses = [...tags].flatMap(([tag]) => [

@@ -1,4 +1,4 @@
-/** What clients are told of the software: the API's version where they gate on it, ours elsewhere. Contract section 4.8. */
+/** Versions that clients see: the API's where they depend on it, ours elsewhere. Contract section 4.8. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -15,7 +15,7 @@ interface ImageHeader {
 /** Beginnings of a file that hold its size, whatever a camera has put before. */
 export const IMAGE_HEADER_BYTES = 256 * 1024
 
-/** Of what a client can still unpack; a file of a few KB may claim far more. */
+/** Clients can still unpack this many; a file of a few KB may claim far more. */
 const PIXELS_MAX = 64 * 1024 * 1024
 
 /** Null: it is no picture of these kinds, or one that no browser would show. */

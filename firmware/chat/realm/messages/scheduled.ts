@@ -15,7 +15,7 @@ const CHARACTERS_MAX = 4_000_000
 /** A message that could not be sent in time, because Coffer was locked or off, is not sent long after it. */
 const LATE_MAX_S = 600
 
-/** What ISO 8601 writes with four digits of a year, and what clients in Python can hold. */
+/** The last second whose year has four digits: ISO 8601 and clients in Python go no further. */
 const TIME_MAX_S = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
 
 /** Of the caller, those that have failed too, by their time. */

@@ -16,7 +16,7 @@ import { createChunkWriter } from './upload-writer.ts'
 const MIB = 1024 * 1024
 export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
 
-/** Of one write: see upload-writer.ts. */
+/** The size of one write, see upload-writer.ts. */
 const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
 /** At once: each holds a MiB while it arrives. */

@@ -11,14 +11,14 @@ export interface Bound<T> {
   readonly of: string
   /** In those about the whole organization, where it is another word. */
   readonly ofOrganization?: string
-  /** Whose it is; null: nobody's. An account's bots count with the account. */
+  /** The account that a record counts for, null if none. Bots count with their owner. */
   readonly accountOf?: (record: T) => number | null
   readonly account?: number
   /** The bound of an account is for accounts below administrator: administrators furnish the organization. */
   readonly isForAdministrators?: false
   /** Absent: one of each account. */
   readonly organization?: number
-  /** What of one record multiplies, and how much of it all records may have together. */
+  /** The part of a record whose size differs, and the bound on its sum over all records. */
   readonly size?: Size<T>
 }
 
@@ -123,7 +123,7 @@ export const BOUNDS = {
       organization: 10_000,
     },
   },
-  /** Of the account that subscribed another one, which may do so for everybody in every channel of its own. */
+  /** Counts for the account that subscribed another one, since it may do so for everybody in each of its own channels. */
   subscription: {
     of: 'subscriptions',
     accountOf: ({ by, userId }) => by ?? userId,

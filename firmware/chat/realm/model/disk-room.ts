@@ -12,11 +12,11 @@ import { organizationOf } from './state.ts'
 
 const MIB = 1024 * 1024
 
-/** Of the disk, for all uploads together where the operator has set nothing; and for all exports. */
+/** The share of the disk for all uploads together where the operator has set no quota, and for all exports. */
 const DEFAULT_SHARE = 1 / 4
 
 /**
- * Of that quota, for one account below administrator and its bots, which can then not keep others from uploading. An upload of
+ * The share of that quota for one account below administrator and its bots, so that they cannot keep others from uploading. An upload of
  * the largest size fits where the quota is the default one on a disk of 1.6 GB.
  */
 const ACCOUNT_SHARE = 1 / 4
@@ -25,7 +25,7 @@ const ACCOUNT_SHARE = 1 / 4
 const FILES_OF_ACCOUNT_MAX = 50_000
 const FILES_MAX = 1_000_000
 
-/** What an export says when there is no room; its log line and its record are all that stays. */
+/** Goes into the log and into the record of an export that finds no room. */
 const EXPORTS_FULL = 'exports would take more than a quarter of the disk: delete older ones'
 
 /** Throws `full` while users may add no messages and the like. */

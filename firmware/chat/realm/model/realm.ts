@@ -13,7 +13,7 @@ export interface Realm {
   readonly state: RealmState
   /** Messages, topics, flags: written within `change` only. */
   readonly store: ChatStore
-  /** Of the disk that it lies on. */
+  /** The disk with its files. */
   readonly space: DiskSpace
   readonly events: EventHub
   readonly clock: Clock

@@ -158,7 +158,7 @@ export interface ApiKey {
   /** The day of the last use, in days since the epoch. */
   readonly usedDay: number
   readonly sealed: string | null
-  /** Of a bot's key: the administrator it was given to, who is not the bot's owner. */
+  /** For a key of a bot: the administrator who received it and does not own the bot. */
   readonly givenTo?: number
   /** It is no key but a session of the page. */
   readonly session?: PageSession
@@ -166,7 +166,7 @@ export interface ApiKey {
 
 /** Contract section 1.2.1. */
 export interface PageSession {
-  /** What its owner calls the device. */
+  /** The owner's name for the device. */
   readonly device: string
   /** The cookie outlives the browser. */
   readonly remember: boolean

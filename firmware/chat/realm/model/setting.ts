@@ -36,10 +36,10 @@ const trimmed = (schema: z.ZodString, charactersMax: number, value: string) => (
   raw: true,
 })
 
-/** Of one line. */
+/** Text of one line. */
 export const name = (charactersMax: number, value = '') => trimmed(nameString(), charactersMax, value)
 
-/** Of any number of lines. */
+/** Text of any number of lines. */
 export const text = (charactersMax: number, value = '') => trimmed(textString(), charactersMax, value)
 
 export const integer = (min: number, max: number, value: number) => ({

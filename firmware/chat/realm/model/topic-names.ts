@@ -4,7 +4,7 @@ import { expectName } from '../../base/characters.ts'
 
 export const TOPIC_CHARACTERS_MAX = 60 // code points
 
-/** What is shown to clients that know no topics without a name; realm_empty_topic_display_name. */
+/** Shown to clients that cannot handle the empty topic: realm_empty_topic_display_name. */
 export const EMPTY_TOPIC_NAME = 'general chat'
 
 /** What old clients send for the empty topic. */

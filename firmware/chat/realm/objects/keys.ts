@@ -71,7 +71,7 @@ interface KeyOnList {
   readonly id: number
   /** The client that asked for it. */
   readonly client: string
-  /** Of a session of the page; null for a key. */
+  /** The device of a session of the page; null for a key. */
   readonly device: string | null
   /** The call for the list was made with it. */
   readonly is_current: boolean
@@ -147,7 +147,7 @@ function isAddressOf(realm: Realm, user: User, input: string, host: string | und
   return ownHosts(realm, host).some((own) => addressKey(`${local}@${own}`) === email)
 }
 
-/** Of a key or a session. */
+/** Finds keys and sessions. */
 export const findKey = (realm: Realm, secret: string): ApiKey | undefined =>
   KEY.test(secret) ? realm.state.apiKey.get(hashOf(secret)) : undefined
 

@@ -45,7 +45,7 @@ export function allMembersOf(realm: Realm, group: Group): number[] {
 }
 
 /**
- * Those of the accounts that are in one of the groups. Each group is read once, however many groups there are and however they
+ * Filters the accounts by membership in any of the groups. Each group is read once, however many groups there are and however they
  * share their subgroups.
  */
 export function* membersAmong(realm: Realm, groupIds: Iterable<number>, userIds: Iterable<number>): Generator<number> {

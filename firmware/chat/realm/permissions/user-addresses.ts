@@ -16,7 +16,7 @@ export function addressHost({ url }: Organization): string {
   return /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/i.test(host) ? host : NO_HOST
 }
 
-/** What an address of a bot may end in: the organization's host, also as it is asked for, with and without the port. */
+/** Hosts that the address of a bot may end in: the organization's, also as requested, with and without the port. */
 export function ownHosts({ state }: Realm, asked: string | undefined): string[] {
   const { url } = organizationOf(state)
   const urls = [URL.parse(url), asked === undefined ? null : URL.parse(`https://${asked}`)]

@@ -32,12 +32,12 @@ interface Row<T> {
   askOrganization?: (n: number) => Promise<Answer>
   /** The same record under another key. */
   copy: (record: T, n: number) => T
-  /** That is another account's, or nobody's. */
+  /** Makes it another account's, or nobody's. */
   disown?: (record: T, n: number) => T
   /** One whose size is so much. */
   grown?: (record: T, size: number) => T
   isAccepted?: (answer: Answer) => boolean
-  /** What the organization's bound is refused with, where a request says it itself. */
+  /** The refusal at the organization's bound where the request has its own words for it. */
   refusal?: string
 }
 

@@ -29,7 +29,7 @@ function expectTellable(realm: Realm, added: readonly SubscriptionPair[]): void 
   if (told > PEERS_TOLD_MAX) throw badRequest('Too many subscriptions at once')
 }
 
-/** Those that were not subscribed before. Throws `BAD_REQUEST` when they would tell too much. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
+/** Returns the newly subscribed accounts. Throws `BAD_REQUEST` when too many would have to be told. `colorOf`: the client's choice for itself; `by`: the caller. */
 export function subscribe(
   realm: Realm,
   tx: Transaction,

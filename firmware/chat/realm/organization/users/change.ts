@@ -116,7 +116,7 @@ function putRole(realm: Realm, tx: Transaction, user: User, role: Role): User {
 
 interface GivenAddress {
   email: string
-  /** Of the request. */
+  /** Its name in the request. */
   parameter: string
   /** Somebody else answers for it. */
   isAddressTrusted: boolean

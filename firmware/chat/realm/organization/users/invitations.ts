@@ -144,7 +144,7 @@ function expectMayGive(me: User, role: Role): void {
   if (!mayGive(me, role)) throw forbidden('Cannot invite others to a role above your own')
 }
 
-/** What a new account is told first, if the inviter may still decide that; null: as the organization has it. */
+/** The invitation's welcome message if the inviter may still choose one; null: the organization's. */
 export const welcomeTextOf = (inviter: User, { welcomeText }: Invitation): string | null =>
   mayWelcome(inviter) ? welcomeText : null
 

@@ -98,7 +98,7 @@ export function createPasswords({
   }
 }
 
-/** Of a bounded length, whatever is claimed to be a name; an account's never equals that of a name. */
+/** Bounded in length for any claimed name. The key of an account never equals that of a name. */
 const keyOf = (who: string | number): string =>
   typeof who === 'number' ? `#${who}` : createHash('sha256').update(who.trim().toLowerCase()).digest('base64')
 
