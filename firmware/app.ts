@@ -27,7 +27,7 @@ import { metricsDeclarations } from './kms/api/metrics.ts'
 import { namespaceDeclarations } from './kms/api/namespaces.ts'
 import { randomDeclarations } from './kms/api/random.ts'
 import { watchRuntime } from './kms/api/runtime.ts'
-import type { ChatService, ProductInfo, Services } from './kms/api/services.ts'
+import type { ProductInfo, Services } from './kms/api/services.ts'
 import { systemDeclarations } from './kms/api/system.ts'
 import { updateDeclarations } from './kms/api/update.ts'
 import { userTagDeclarations } from './kms/api/user-tags.ts'
@@ -52,7 +52,7 @@ export interface AppOptions {
   etcd?: EtcdService
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
-  chat?: ChatService | undefined
+  chat?: Services['chat']
   /** The page for browsers; null where there is none. */
   consoleFiles?: ConsoleFiles | null
   /** False: it is not served, whatever Administrators set. */

@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { INDEX_LENGTH_BYTES, type PageFile } from '../firmware/chat/process/page-files.ts'
+import { PAGE_OPTIONS } from './page-build.ts'
 
 const HASH_CHARACTERS = 16 // 64 bits: it only has to differ between versions
-const root = fileURLToPath(new URL('..', import.meta.url))
-const source = resolve(root, 'firmware/chat-page')
+const source = fileURLToPath(new URL('../firmware/chat-page', import.meta.url))
 
 interface BuiltPage {
   /** For `dist/chat-page.bin`. */
@@ -26,24 +26,8 @@ interface BuiltPage {
 /** The same sources give the same bytes. */
 export async function buildChatPage(): Promise<BuiltPage> {
   const { outputFiles, metafile } = await build({
-    absWorkingDir: root,
+    ...PAGE_OPTIONS,
     entryPoints: { page: 'firmware/chat-page/main.tsx', style: 'firmware/chat-page/style.css' },
-    outdir: 'dist',
-    bundle: true,
-    write: false,
-    metafile: true,
-    minify: true,
-    platform: 'browser',
-    target: ['chrome133', 'firefox133', 'safari18.2'],
-    format: 'esm',
-    jsx: 'transform',
-    jsxFactory: 'createElement',
-    jsxFragment: 'Fragment',
-    inject: ['firmware/web/jsx.ts'],
-    tsconfigRaw: {},
-    legalComments: 'none', // the licenses are in LICENSES.txt
-    charset: 'utf8',
-    logLevel: 'warning',
   })
   const output = (extension: string) => outputFiles.find(({ path }) => path.endsWith(extension))!.contents
   const script = named(output('.js'), 'js', 'text/javascript')

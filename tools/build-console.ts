@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
+import { PAGE_OPTIONS } from './page-build.ts'
 
 /** The contents of a file under `/console/`. */
 interface BuiltFile {
@@ -25,36 +26,17 @@ interface BuiltConsole {
   metafile: Metafile
 }
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const source = resolve(root, 'firmware/console')
+const source = fileURLToPath(new URL('../firmware/console', import.meta.url))
 const ENTRY = 'firmware/console/main.tsx'
 
 /** The same sources give the same bytes. */
 export async function buildConsole(): Promise<BuiltConsole> {
   const { outputFiles, metafile } = await build({
-    absWorkingDir: root,
+    ...PAGE_OPTIONS,
     entryPoints: [ENTRY, 'firmware/console/style.css'],
     entryNames: '[hash]',
     chunkNames: '[hash]',
-    outdir: 'dist',
-    bundle: true,
     splitting: true,
-    write: false,
-    metafile: true,
-    minify: true,
-    platform: 'browser',
-    // What `light-dark()` and `Uint8Array.fromBase64` ask for as well.
-    target: ['chrome133', 'firefox133', 'safari18.2'],
-    format: 'esm',
-    // Shorter than the automatic form, whose children are members; types are checked with that one.
-    jsx: 'transform',
-    jsxFactory: 'createElement',
-    jsxFragment: 'Fragment',
-    inject: ['firmware/web/jsx.ts'],
-    tsconfigRaw: {},
-    legalComments: 'none', // the licenses are in LICENSES.txt
-    charset: 'utf8',
-    logLevel: 'warning',
     plugins: [onDemandBesideMain],
   })
   const files = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))

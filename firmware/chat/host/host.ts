@@ -16,14 +16,8 @@ import { wipe } from '../../base/secret.ts'
 import type { ChatPlace, ChatWish, ToFirmware } from '../../channel/protocol.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
-import {
-  type Ask,
-  JWT_ALGORITHMS,
-  type NewOrganization,
-  type OperatorChanges,
-  type OperatorSettings,
-  type Statistics,
-} from '../link/link.ts'
+import type { ChatService } from '../link/chat-service.ts'
+import { type Ask, JWT_ALGORITHMS } from '../link/link.ts'
 import { createHostBackups } from './backups.ts'
 import { createChanges } from './changes.ts'
 import { createChatAuditLog } from './chat-audit-log.ts'
@@ -32,8 +26,6 @@ import { createCommitCounterStore } from './commit-counter-store.ts'
 import { askStatistics, keepOrganization, noOrganization } from './organization.ts'
 import { createChatProcess } from './process.ts'
 import type { ChatRecord } from './record.ts'
-
-type ChatState = 'none' | 'starting' | 'running' | 'failed'
 
 interface ChatHostOptions {
   appliance: Appliance
@@ -48,23 +40,8 @@ interface ChatHostOptions {
   onTrial: boolean
 }
 
-export interface ChatHost {
+export interface ChatHost extends ChatService {
   readonly backups: ChatBackups
-  readonly state: ChatState
-  /** Why it is failed. */
-  readonly problem: string | null
-  /** Where it listens; null while it does not. */
-  readonly port: number | null
-  /** Throws `unavailable` unless it is running, like all that asks it. */
-  figures(): Promise<Statistics>
-  /** Throws `conflict` where there is one. Wipes the password. */
-  createOrganization(organization: NewOrganization, password: Uint8Array): Promise<void>
-  /** Throws `notFound` where there is none, `invalid` when that is not its name. Nothing of it is left afterwards. */
-  deleteOrganization(name: string): Promise<void>
-  settings(): Promise<OperatorSettings>
-  changeSettings(changes: OperatorChanges): Promise<void>
-  /** Throws `notFound`. Wipes the password. */
-  recoverOwner(email: string, password: Uint8Array): Promise<void>
   /** From the boot manager. */
   receive(message: ToFirmware): void
   endTrial(): void

@@ -7,6 +7,7 @@ import { closeSync, openSync, read, readSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Log } from '../../base/log.ts'
 import { prefixOf } from '../../base/login-limiter.ts'
+import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-headers.ts'
 import { bodyReply, emptyReply, type Reply, toResponse } from '../../http/reply.ts'
 import { etagOf, judge } from '../../http/request/conditions.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
@@ -33,24 +34,6 @@ const HTML_PATHS: ReadonlySet<string> = new Set(['/', '/join/', '/login/', '/pas
 const MANIFEST_PATH = '/manifest.webmanifest'
 const NAME_WHILE_LOCKED = 'Coffer'
 
-/** Everything comes from this origin, nothing stands in line, and nobody may frame it. W3C CSP 3, Trusted Types. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' blob: data:",
-  "media-src 'self' blob:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
 const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -58,14 +41,15 @@ const HEADERS = {
 
 const HTML_HEADERS = {
   ...HEADERS,
-  'content-security-policy': POLICY,
-  'cross-origin-opener-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'permissions-policy': 'camera=(), microphone=(), geolocation=(), usb=()',
+  ...pageHeaders({
+    'img-src': "'self' blob: data:",
+    'media-src': "'self' blob:",
+    'font-src': "'self'",
+    'connect-src': "'self'",
+    'worker-src': "'self'",
+    'manifest-src': "'self'",
+  }),
 }
-
-const NEWEST = 'no-cache'
-const FOR_EVER = 'public, max-age=31536000, immutable'
 
 interface PageFilesOptions {
   /** Null: the sources run, which have no page. */

@@ -1,7 +1,7 @@
 /** What Prometheus is told of the chat beside the appliance: its state and how large it is. Contract section 4.8. */
 
+import type { ChatService } from '../../chat/link/chat-service.ts'
 import type { Family, Metric } from './prometheus.ts'
-import type { ChatService } from './services.ts'
 
 const STATES = ['none', 'starting', 'running', 'failed'] as const satisfies readonly ChatService['state'][]
 

@@ -3,10 +3,11 @@
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
+import type { ChatService } from '../../chat/link/chat-service.ts'
 import { JWT_ALGORITHMS } from '../../chat/link/link.ts'
 import { tlsDeclarations } from './config-tls.ts'
 import { passphrase, text } from './schema.ts'
-import { type ChatService, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const NAME_BYTES_MAX = 160 // 40 characters, which the chat counts
 const EMAIL_BYTES_MAX = 254 // RFC 5321 section 4.5.3.1.3

@@ -4,7 +4,7 @@ import type { Appliance } from '../../appliance/appliance.ts'
 import type { Log } from '../../base/log.ts'
 import type { ApplianceState } from '../../base/states.ts'
 import type { BootManager } from '../../channel/boot-manager.ts'
-import type { NewOrganization, OperatorChanges, OperatorSettings, Statistics } from '../../chat/link/link.ts'
+import type { ChatService } from '../../chat/link/chat-service.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
@@ -28,19 +28,6 @@ export interface ProductInfo {
 
 /** Successful key operations since the start. */
 type Activity = Record<'generate' | 'sign' | 'decrypt' | 'encrypt', number>
-
-/** The chat beside the appliance, as the handlers know it. */
-export interface ChatService {
-  readonly state: 'none' | 'starting' | 'running' | 'failed'
-  readonly problem: string | null
-  readonly port: number | null
-  figures(): Promise<Statistics>
-  createOrganization(organization: NewOrganization, password: Uint8Array): Promise<void>
-  deleteOrganization(name: string): Promise<void>
-  settings(): Promise<OperatorSettings>
-  changeSettings(changes: OperatorChanges): Promise<void>
-  recoverOwner(email: string, password: Uint8Array): Promise<void>
-}
 
 export interface Services {
   appliance: Appliance

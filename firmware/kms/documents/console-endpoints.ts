@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { STATES } from '../../base/states.ts'
+import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-headers.ts'
 import { type Declaration, endpoint } from '../pipeline/endpoint.ts'
 
 /** What the bundler has made of firmware/console and tools/coffer. */
@@ -13,30 +14,7 @@ export interface ConsoleFiles {
   command: string | null
 }
 
-/** Everything comes from this origin, nothing stands in line, and nobody may frame it. W3C CSP 3, Trusted Types. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ')
-
-const HEADERS = {
-  'content-security-policy': POLICY,
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'permissions-policy': 'camera=(), microphone=(), geolocation=(), usb=()',
-}
-
-const NEWEST = 'no-cache'
-const FOR_EVER = 'public, max-age=31536000, immutable'
+const HEADERS = pageHeaders({ 'img-src': "'self' data:", 'connect-src': "'self'" })
 
 const SCRIPT_TYPE = 'text/javascript'
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { ChatService } from '../../../firmware/chat/link/chat-service.ts'
 import { createTraffic } from '../../../firmware/http/server/traffic.ts'
-import type { ChatService } from '../../../firmware/kms/api/services.ts'
 import { operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 async function samples(rig: Rig, as = 'metrics'): Promise<Map<string, number>> {
