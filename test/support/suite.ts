@@ -43,7 +43,7 @@ export interface Appliance extends Client {
 export interface Options {
   dataDirectory?: string
   logLevel?: 'debug' | 'info' | 'warning' | 'error'
-  /** Of the environment, beside those of the options above. */
+  /** Further environment variables, besides those of the options above. */
   settings?: Record<string, string>
 }
 

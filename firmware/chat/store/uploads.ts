@@ -40,7 +40,6 @@ export interface Uploads {
   remove(id: number): void
   /** Of all there are. */
   total(): UploadSum
-  /** Of those of one owner. */
   sumOf(owner: number): UploadSum
   /** The newest, oldest first. */
   claimsOf(upload: number, count: number): UploadReference[]

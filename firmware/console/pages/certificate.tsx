@@ -24,7 +24,7 @@ export const CertificatePage = ({ api }: ViewProps) => (
 
 interface Port {
   api: Api
-  /** Of the resources of this port. */
+  /** Begins the paths of this port's resources. */
   path: string
 }
 

@@ -1,4 +1,4 @@
-/** What clients of 460 are told of what came later: contract section 8.3. */
+/** Clients of level 460 see these forms of later features: contract section 8.3. */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

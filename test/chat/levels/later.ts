@@ -53,7 +53,7 @@ const deviceEvents: Probe = async (ask) => {
 
 const newDevice = async ({ owner }: Ask): Promise<number> => (await owner.post('/register_client_device')).device_id
 
-/** What is asked for first of a registration that names a device and has nothing else. */
+/** The first parameter that is missing from a registration with nothing but a device. */
 const registersDevice: Probe = async (ask) => {
   const device_id = await newDevice(ask)
   return ask.code('POST', '/mobile_push/register', { device_id })

@@ -41,7 +41,7 @@ const ACCOUNTS = 10_000 // each is in every register
 const ONE_EACH: Fixed = { why: 'one of each account' }
 const ID_CHARACTERS = 6 // of an id in a list
 
-/** Of each of the three kinds that clients register to be notified. */
+/** Bounds each of the three kinds of devices that clients register for notifications. */
 const DEVICES = { of: 'devices', accountOf: userId, account: 50, organization: 50_000 } as const
 const CLIENT_DEVICE_CHARACTERS = 100 // its ids, and its push key of 44
 /** A field may have 4096, and real ones have some hundreds together. */

@@ -456,7 +456,7 @@ export interface ClientDevice {
   readonly userId: number
   /** The key or session that made it. */
   readonly keyId: number
-  /** What notifications are encrypted with. Null until the device registers. */
+  /** Encrypts notifications. Null until the device registers. */
   readonly pushKey: { readonly id: number; readonly key: string } | null
   /** How a relay would reach it. Null until the device registers. */
   readonly registration: {
