@@ -23,6 +23,9 @@ interface CallExtras {
   signal?: AbortSignal
   /** An API key in place of the session. */
   key?: { email: string; key: string }
+  headers?: Readonly<Record<string, string>>
+  /** The browser sends it even when the page is left. */
+  isLast?: boolean
 }
 
 /** Texts are sent as they are, other values as JSON; undefined is left out. Throws `CallRefused`, and `TypeError` without an answer. */
@@ -30,7 +33,7 @@ export async function call<T>(
   method: CallMethod,
   path: string,
   parameters: Readonly<Record<string, unknown>> = {},
-  { signal, key }: CallExtras = {},
+  { signal, key, headers, isLast = false }: CallExtras = {},
 ): Promise<T> {
   const encoded = new URLSearchParams(
     Object.entries(parameters)
@@ -42,7 +45,8 @@ export async function call<T>(
     method,
     ...(!isRead && { body: encoded }),
     ...(signal && { signal }),
-    headers: key === undefined ? {} : { authorization: `Basic ${basic(key)}` },
+    headers: { ...headers, ...(key && { authorization: `Basic ${basic(key)}` }) },
+    keepalive: isLast,
     credentials: 'same-origin',
     redirect: 'error',
     cache: 'no-store',

@@ -2,9 +2,13 @@
 
 import { signal } from '@preact/signals'
 import { CallRefused, call } from './api.ts'
-import { forgetDrafts } from './drafts.ts'
+import { forgetDrafts, sendDraftsNow, startDrafts, takeServerDrafts } from './drafts.ts'
+import { closeKept, openKept } from './kept.ts'
 import { applyEvent, createRealmView, type RealmView } from './model/realm.ts'
 import type { QueueEvent, Registered } from './model/types.ts'
+import { forgetOutbox, settle, startOutbox } from './outbox.ts'
+import { destroyVault } from './vault.ts'
+import { backOffMs, wait } from './wait.ts'
 
 export type Stage = 'starting' | 'signedOut' | 'ready' | 'sealed' | 'unreachable'
 
@@ -22,20 +26,17 @@ export const changed = (): void => {
   revision.value++
 }
 
-export const queueId = (): string | null => queue?.id ?? null
-
 const FIRST_WAIT_MS = 1000
-const WAIT_MS_MAX = 30_000
 export const SEALED_WAIT_MS = 5000
 const SEALED_TRIES = 3 // a process that takes another's place is not ready for a moment, either
 
 const FETCHED = [
   ...['message', 'update_message_flags', 'realm', 'realm_user', 'subscription'],
-  ...['user_settings', 'user_topic', 'recent_private_conversations'],
+  ...['user_settings', 'user_topic', 'recent_private_conversations', 'drafts'],
 ]
 const EVENTS = [
   ...['message', 'update_message', 'delete_message', 'update_message_flags', 'reaction'],
-  ...['realm', 'realm_user', 'subscription', 'stream', 'user_topic', 'user_settings'],
+  ...['realm', 'realm_user', 'subscription', 'stream', 'user_topic', 'user_settings', 'drafts'],
 ]
 const CAPABILITIES = {
   notification_settings_null: true,
@@ -53,8 +54,12 @@ const CAPABILITIES = {
 
 let queue: { id: string; lastEventId: number } | null = null
 let running: AbortController | null = null
+/** Whose texts are in memory. */
+let ownId: number | null = null
 let failures = 0
 let refusals = 0
+
+addEventListener('pagehide', sendDraftsNow)
 
 /** Begins, or begins anew after a sign-in. */
 export function connect(): void {
@@ -72,9 +77,17 @@ export function disconnect(because: 'left' | 'ended' | ''): void {
   running?.abort()
   queue = null
   realm.value = null
-  forgetDrafts()
+  forgetTexts()
+  void destroyVault().catch(() => {}) // the browser was told to do so as well
   signedOutBecause.value = because
   stage.value = 'signedOut'
+}
+
+function forgetTexts(): void {
+  ownId = null
+  forgetDrafts()
+  forgetOutbox()
+  closeKept()
 }
 
 /** A call of a view was refused: for some reasons the whole page shows something else. */
@@ -109,8 +122,16 @@ async function register(signal: AbortSignal): Promise<void> {
   )
   // What is open to everybody needs an account here.
   if (registered.queue_id === null) return disconnect('')
+  const view = createRealmView(registered)
+  // Another tab has signed in as somebody else: nothing of this account goes to that one.
+  if (ownId !== null && ownId !== view.ownId) forgetTexts()
+  ownId = view.ownId
+  const kept = await openKept(view.ownId)
+  if (signal.aborted) return closeKept()
   queue = { id: registered.queue_id, lastEventId: registered.last_event_id }
-  realm.value = createRealmView(registered)
+  realm.value = view
+  startDrafts(view, kept)
+  startOutbox({ ownId: view.ownId, queueId: () => queue?.id ?? null, noteFailure }, kept)
   stage.value = 'ready'
   changed()
 }
@@ -127,8 +148,10 @@ async function poll(signal: AbortSignal): Promise<void> {
   if (signal.aborted || view === null || queue === null) return
   for (const event of events) {
     applyEvent(view, event)
+    if (event.type === 'message') settle(event.message.id, event.local_message_id)
     queue.lastEventId = Math.max(queue.lastEventId, event.id)
   }
+  if (events.some(({ type }) => type === 'drafts')) takeServerDrafts()
   stage.value = 'ready'
   if (events.some(({ type }) => type !== 'heartbeat')) changed()
 }
@@ -151,7 +174,7 @@ function handle(error: unknown): number {
   failures++
   if (realm.value === null) stage.value = stage.value === 'sealed' ? 'sealed' : 'unreachable'
   else isOffline.value = failures > 1
-  return Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), WAIT_MS_MAX) * (0.5 + Math.random() / 2)
+  return backOffMs(failures)
 }
 
 /** After a lock nothing of the chat stays on the screen. */
@@ -163,19 +186,3 @@ function handleSealed(): number {
   stage.value = 'sealed'
   return SEALED_WAIT_MS
 }
-
-/** Ends early when the browser is online again, or the tab is looked at. */
-const wait = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      removeEventListener('online', end)
-      document.removeEventListener('visibilitychange', end)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    addEventListener('online', end)
-    document.addEventListener('visibilitychange', end)
-    signal.addEventListener('abort', end)
-  })

@@ -1,13 +1,202 @@
-/** Texts that were not sent yet, in the memory of this tab: they outlive another view and a lock of the appliance. */
+/**
+ * Texts that were not sent yet. At each key they go into the vault of this browser, where there is one, and soon after the last key to
+ * the server, which shows them to the account's other devices. They outlive another view and a lock of the appliance.
+ */
 
-const texts = new Map<string, string>()
+import { type Signal, signal } from '@preact/signals'
+import { CallRefused, call } from './api.ts'
+import { keep } from './kept.ts'
+import { type ConversationRef, directWith, keyOf } from './model/conversation.ts'
+import type { RealmView } from './model/realm.ts'
+import type { DraftOfServer } from './model/types.ts'
 
-export const draftOf = (key: string): string => texts.get(key) ?? ''
+const AFTER_LAST_KEY_MS = 2000
+const AGAIN_MS = 15_000
+const WRITTEN_MAX = 3
+const RECORD = 'draft '
 
-export function keepDraft(key: string, text: string): void {
-  if (text === '') texts.delete(key)
-  else texts.set(key, text)
+interface Draft {
+  readonly text: Signal<string>
+  /** Null: it is of this page alone, as the text of an edited message is. */
+  conversation: ConversationRef | null
+  serverId: number | null
+  /** The server has another text. */
+  isChanged: boolean
+  /** The newest texts that went to the server from here: events of them may come late. */
+  written: readonly string[]
 }
 
+/** As it lies in the vault. */
+interface KeptDraft extends Omit<Draft, 'text'> {
+  text: string
+}
+
+const drafts = new Map<string, Draft>()
+const timers = new Map<string, ReturnType<typeof setTimeout>>()
+const writing = new Set<string>()
+let realm: RealmView | null = null
+
+/** The text of the box with that key, whoever changes it. It begins with what the server has for the conversation. */
+export function draftOf(key: string, conversation: ConversationRef | null = null): Signal<string> {
+  const known = drafts.get(key)
+  if (known !== undefined) return known.text
+  const stored = conversation === null ? undefined : newestFor(conversation)
+  const draft: Draft = {
+    ...{ text: signal(stored?.content ?? ''), conversation },
+    ...{ serverId: stored?.id ?? null, isChanged: false, written: stored ? [stored.content] : [] },
+  }
+  drafts.set(key, draft)
+  return draft.text
+}
+
+/** What somebody typed there. Resolves when it is on the disk, or cannot be. */
+export function setDraft(key: string, text: string, conversation: ConversationRef | null = null): Promise<void> {
+  draftOf(key, conversation).value = text
+  const draft = drafts.get(key)!
+  draft.conversation = conversation
+  draft.isChanged = conversation !== null
+  plan(key, text === '' ? 0 : AFTER_LAST_KEY_MS)
+  return keepDraft(key, draft)
+}
+
+/** The conversation that the text was for when it was typed. */
+export const conversationOfDraft = (key: string): ConversationRef | null => drafts.get(key)?.conversation ?? null
+
 /** Nothing that somebody typed stays for the next person who signs in. */
-export const forgetDrafts = (): void => texts.clear()
+export function forgetDrafts(): void {
+  for (const timer of timers.values()) clearTimeout(timer)
+  timers.clear()
+  drafts.clear()
+  realm = null
+}
+
+/** Joins what is typed here, what an earlier page has left, and what the server has. Nothing that was typed here is replaced. */
+export function startDrafts(view: RealmView, kept: readonly (readonly [string, unknown])[]): void {
+  realm = view
+  for (const [name, value] of kept) {
+    const key = name.slice(RECORD.length)
+    if (!name.startsWith(RECORD) || drafts.has(key)) continue
+    const { text, ...rest } = value as KeptDraft
+    const stored = rest.conversation && rest.serverId === null ? newestFor(rest.conversation) : undefined
+    const isStored = stored?.content === text // the answer to that had not come when the page was left
+    drafts.set(key, { ...rest, ...(isStored && { serverId: stored.id, isChanged: false }), text: signal(text) })
+  }
+  takeServerDrafts()
+}
+
+/** The server's drafts have changed, here or on another device. */
+export function takeServerDrafts(): void {
+  for (const [key, draft] of drafts) {
+    if (draft.isChanged) {
+      plan(key, AFTER_LAST_KEY_MS)
+      continue
+    }
+    if (draft.conversation === null || writing.has(key)) continue
+    const stored = draft.serverId === null ? undefined : realm?.drafts.get(draft.serverId)
+    if (stored !== undefined && [draft.text.value, ...draft.written].includes(stored.content)) continue
+    const other = stored ?? newestFor(draft.conversation, draft.written)
+    if (other === undefined && draft.serverId === null) continue
+    draft.serverId = other?.id ?? null
+    draft.text.value = other?.content ?? ''
+    draft.written = other === undefined ? draft.written : [other.content]
+    void keepDraft(key, draft)
+  }
+}
+
+/** What has not reached the server yet, when the page is left: the browser sends it once the page is gone. */
+export function sendDraftsNow(): void {
+  for (const [key, { isChanged }] of drafts) if (isChanged) void write(key, true)
+}
+
+const placeOfDraft = ({ type, to, topic }: DraftOfServer, ownId: number): ConversationRef | null => {
+  if (type === 'stream') return to[0] === undefined ? null : { kind: 'topic', channelId: to[0], topic }
+  return type === 'private' ? directWith(to, ownId) : null
+}
+
+function newestFor(conversation: ConversationRef, without: readonly string[] = []): DraftOfServer | undefined {
+  if (realm === null) return undefined
+  const { ownId } = realm
+  const taken = new Set([...drafts.values()].map(({ serverId }) => serverId))
+  return [...realm.drafts.values()]
+    .sort((a, b) => b.timestamp - a.timestamp)
+    .find((draft) => {
+      const place = placeOfDraft(draft, ownId)
+      return (
+        place !== null &&
+        keyOf(place) === keyOf(conversation) &&
+        !taken.has(draft.id) &&
+        !without.includes(draft.content)
+      )
+    })
+}
+
+function keepDraft(key: string, { text, ...draft }: Draft): Promise<void> {
+  const isGone = text.value === '' && !draft.isChanged
+  return keep(RECORD + key, isGone ? undefined : ({ ...draft, text: text.value } satisfies KeptDraft))
+}
+
+function plan(key: string, ms: number): void {
+  clearTimeout(timers.get(key))
+  timers.set(
+    key,
+    setTimeout(() => void write(key), ms),
+  )
+}
+
+async function write(key: string, isLast = false): Promise<void> {
+  const draft = drafts.get(key)
+  if (realm === null || draft === undefined || !draft.isChanged || draft.conversation === null || writing.has(key))
+    return
+  if (!realm.settings.enable_drafts_synchronization) return
+  const content = draft.text.value
+  const theirs = draft.serverId === null ? undefined : realm.drafts.get(draft.serverId)
+  // Another device has gone on with it: both texts stay.
+  if (theirs !== undefined && !draft.written.includes(theirs.content)) draft.serverId = null
+  writing.add(key)
+  draft.written = [...draft.written, content].slice(-WRITTEN_MAX)
+  try {
+    draft.serverId = await replace(draft.serverId, draft.conversation, content, realm, isLast)
+    draft.isChanged = draft.text.value !== content
+  } catch (error) {
+    // Refused for good: the server has no room for it, or does not take it. The text stays here.
+    if (!(error instanceof CallRefused) || error.status === 429 || error.status >= 500) plan(key, AGAIN_MS)
+    return
+  } finally {
+    writing.delete(key)
+  }
+  await keepDraft(key, draft)
+  if (draft.isChanged) plan(key, AFTER_LAST_KEY_MS)
+}
+
+/** Returns the id of the draft that is there now; null: none. */
+async function replace(
+  id: number | null,
+  conversation: ConversationRef,
+  content: string,
+  { ownId, drafts: ofServer }: RealmView,
+  isLast: boolean,
+): Promise<number | null> {
+  const extras = { isLast }
+  const ignoreGone = (error: unknown) => {
+    if (!(error instanceof CallRefused) || error.status !== 404) throw error
+    return null
+  }
+  if (content.trim() === '') {
+    if (id !== null) await call('DELETE', `/drafts/${id}`, {}, extras).catch(ignoreGone)
+    ofServer.delete(id ?? 0)
+    return null
+  }
+  const draft = formOf(conversation, content, ownId)
+  const isReplaced = id !== null && (await call('PATCH', `/drafts/${id}`, { draft }, extras).catch(ignoreGone)) !== null
+  const now = isReplaced ? id : (await call<{ ids: number[] }>('POST', '/drafts', { drafts: [draft] }, extras)).ids[0]!
+  ofServer.set(now, { ...draft, id: now })
+  return now
+}
+
+const formOf = (conversation: ConversationRef, content: string, ownId: number): Omit<DraftOfServer, 'id'> => ({
+  ...(conversation.kind === 'topic'
+    ? { type: 'stream' as const, to: [conversation.channelId], topic: conversation.topic }
+    : { type: 'private' as const, to: conversation.userIds.length === 0 ? [ownId] : conversation.userIds, topic: '' }),
+  content,
+  timestamp: Math.floor(Date.now() / 1000),
+})

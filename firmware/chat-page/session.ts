@@ -1,6 +1,7 @@
 /** Ways into an account, each of which ends in a session of this browser, and the way out. */
 
 import { call } from './api.ts'
+import { createVault, destroyVault } from './vault.ts'
 
 export interface Invited {
   realm_name: string
@@ -35,7 +36,10 @@ export async function join(
 
 /** The key is revoked by the call that makes a session of it. */
 async function openSession({ email, api_key: key }: FreshKey, { device, remember }: Device): Promise<void> {
-  await call('POST', '/session', { device, remember }, { key: { email, key } })
+  const values = { device, remember }
+  const { user_id: userId } = await call<{ user_id: number }>('POST', '/session', values, { key: { email, key } })
+  // Without storage the page keeps its texts in memory.
+  await (remember ? createVault(userId) : destroyVault()).catch(() => {})
 }
 
 export const signOut = (): Promise<unknown> => call('DELETE', '/session')

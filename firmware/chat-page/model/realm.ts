@@ -2,7 +2,7 @@
 
 import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
 import type { MessageList } from './message-list.ts'
-import type { Participant, QueueEvent, ReceivedMessage, Registered, SubscribedChannel } from './types.ts'
+import type { DraftOfServer, Participant, QueueEvent, ReceivedMessage, Registered, SubscribedChannel } from './types.ts'
 import { addReceived, createUnread, type Unread } from './unread.ts'
 
 const MUTED = 1
@@ -22,6 +22,8 @@ export interface RealmView {
   readonly directs: ConversationRef[]
   /** `keyOf` a topic -> its policy. */
   readonly topicPolicies: Map<string, number>
+  /** By id. */
+  readonly drafts: Map<number, DraftOfServer>
   /** Where messages are shown now. */
   readonly lists: Set<MessageList>
 }
@@ -47,6 +49,7 @@ export function createRealmView(registered: Registered): RealmView {
         policy,
       ]),
     ),
+    drafts: new Map(registered.drafts.map((one) => [one.id, one])),
     lists: new Set(),
   }
 }
@@ -113,6 +116,10 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
   },
   user_topic: (realm, { stream_id: channelId, topic_name: topic, visibility_policy: policy }) =>
     void realm.topicPolicies.set(keyOf({ kind: 'topic', channelId, topic }), policy),
+  drafts: ({ drafts }, { op, drafts: added, draft, draft_id: id }) => {
+    for (const one of op === 'add' ? added : op === 'update' ? [draft] : []) drafts.set(one.id, one)
+    if (op === 'remove') drafts.delete(id)
+  },
   user_settings: (realm, { property, value }) => {
     if (property in realm.settings) Object.assign(realm.settings, { [property]: value })
   },

@@ -16,6 +16,17 @@ export interface SubscribedChannel {
   description: string
 }
 
+/** Contract section 2.5. */
+export interface DraftOfServer {
+  id: number
+  type: '' | 'stream' | 'private'
+  to: readonly number[]
+  topic: string
+  content: string
+  /** Seconds. */
+  timestamp: number
+}
+
 export interface ReactionOfMessage {
   emoji_name: string
   emoji_code: string
@@ -59,7 +70,12 @@ export interface Registered {
   realm_non_active_users: Participant[]
   subscriptions: SubscribedChannel[]
   recent_private_conversations: { max_message_id: number; user_ids: number[] }[]
-  user_settings: { enter_sends: boolean; web_mark_read_on_scroll_policy: number }
+  user_settings: {
+    enter_sends: boolean
+    web_mark_read_on_scroll_policy: number
+    enable_drafts_synchronization: boolean
+  }
+  drafts: DraftOfServer[]
   user_topics: { stream_id: number; topic_name: string; visibility_policy: number }[]
   unread_msgs: {
     pms: { other_user_id: number; unread_message_ids: number[] }[]

@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import { Field } from '../../web/controls.tsx'
 import { call } from '../api.ts'
 import { noteFailure } from '../connection.ts'
+import { conversationOfDraft, draftOf, setDraft } from '../drafts.ts'
 import type { ConversationRef } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { linkTo, topicName } from '../names.ts'
@@ -23,7 +24,9 @@ interface TopicOfChannel {
 export function ChannelView({ realm, channelId }: { realm: RealmView; channelId: number }) {
   const topics = useSignal<TopicOfChannel[] | null>(null)
   const failure = useSignal<unknown>(null)
-  const name = useSignal('')
+  const draftKey = `new ${channelId}`
+  const before = conversationOfDraft(draftKey)
+  const name = useSignal(before?.kind === 'topic' ? before.topic : '')
   const channel = realm.channels.get(channelId)
   useEffect(() => {
     if (channel === undefined) return
@@ -53,6 +56,10 @@ export function ChannelView({ realm, channelId }: { realm: RealmView; channelId:
       </div>
     )
   const topic: ConversationRef = { kind: 'topic', channelId, topic: name.value.trim() }
+  const keepTopic = () => {
+    const topic: ConversationRef = { kind: 'topic', channelId, topic: name.value.trim() }
+    void setDraft(draftKey, draftOf(draftKey, topic).value, topic)
+  }
   return (
     <div class="view filled">
       <ViewTitle title={`#${channel.name}`} before={<ChannelMark color={channel.color} />} />
@@ -78,9 +85,9 @@ export function ChannelView({ realm, channelId }: { realm: RealmView; channelId:
       <ComposeBox
         realm={realm}
         conversation={topic}
-        draftKey={`new ${channelId}`}
+        draftKey={draftKey}
         label={words.messageTo(`#${channel.name}`)}
-        before={<Field label={words.topic} bind={name} maxLength={60} />}
+        before={<Field label={words.topic} bind={name} also={keepTopic} maxLength={60} />}
         sent={() => go(linkTo(realm, topic))}
       />
     </div>

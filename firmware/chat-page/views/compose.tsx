@@ -1,17 +1,13 @@
-/** The box in which people write. Its text stays until the server has taken the message. */
+/** The box in which people write. Its text stays until the outbox has the message. */
 
-import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
-import { useRun } from '../../web/run.ts'
-import { CallRefused, call } from '../api.ts'
-import { noteFailure, queueId } from '../connection.ts'
-import { draftOf, keepDraft } from '../drafts.ts'
+import { draftOf, setDraft } from '../drafts.ts'
 import type { ConversationRef } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
+import { send } from '../outbox.ts'
 import * as words from '../words/en.ts'
-import { Problem } from './problem.tsx'
 
 export function ComposeBox(props: {
   realm: RealmView
@@ -22,15 +18,11 @@ export function ComposeBox(props: {
   sent?: () => void
 }) {
   const { realm, conversation, draftKey, label, before, sent } = props
-  const text = useSignal(draftOf(draftKey))
-  const run = useRun()
+  const text = draftOf(draftKey, conversation)
   const field = useRef<HTMLTextAreaElement>(null)
   const id = useId()
   const isLong = [...text.value].length > realm.maxMessageLength
-  const set = (value: string) => {
-    text.value = value
-    keepDraft(draftKey, value)
-  }
+  const set = (value: string) => void setDraft(draftKey, value, conversation)
   useEffect(() => {
     const box = field.current
     if (box === null) return
@@ -39,14 +31,11 @@ export function ComposeBox(props: {
     box.style.height = `${box.scrollHeight + 2}px`
   }, [text.value])
 
-  const submit = async () => {
+  const submit = () => {
     const content = text.value
     if (content.trim() === '' || isLong) return
-    const isSent = await run.start(words.sending, () => send(conversation, realm.ownId, content))
-    if (!isSent) return noteFailure(run.error.value)
-    // What was typed meanwhile is another message.
-    if (text.value === content) set('')
-    else set(text.value.startsWith(content) ? text.value.slice(content.length) : text.value)
+    void send(conversation, content)
+    set('')
     field.current?.focus()
     sent?.()
   }
@@ -56,23 +45,17 @@ export function ComposeBox(props: {
     const sends = event.ctrlKey || event.metaKey || (realm.settings.enter_sends && !isTouch)
     if (!sends) return
     event.preventDefault()
-    void submit()
+    submit()
   }
-  const isUncertain = run.error.value !== null && !(run.error.value instanceof CallRefused)
   return (
     <form
       class="compose"
       onSubmit={(event) => {
         event.preventDefault()
-        void submit()
+        submit()
       }}
     >
       {before}
-      <Problem
-        error={run.error.value}
-        title={isUncertain ? words.problemOffline : words.notSent}
-        also={isUncertain && <p>{words.maybeSent}</p>}
-      />
       <label class="hidden" for={id}>
         {label}
       </label>
@@ -89,7 +72,7 @@ export function ComposeBox(props: {
           onInput={(event) => set(event.currentTarget.value)}
           onKeyDown={onKeyDown}
         />
-        <Action submit kind="primary" busy={run.busy.value}>
+        <Action submit kind="primary">
           {words.send}
         </Action>
       </div>
@@ -102,12 +85,4 @@ export function ComposeBox(props: {
       </span>
     </form>
   )
-}
-
-function send(conversation: ConversationRef, ownId: number, content: string): Promise<unknown> {
-  const to =
-    conversation.kind === 'topic'
-      ? { type: 'stream', to: conversation.channelId, topic: conversation.topic }
-      : { type: 'direct', to: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }
-  return call('POST', '/messages', { ...to, content, queue_id: queueId() ?? undefined })
 }

@@ -13,7 +13,7 @@ import { type Anchored, useAnchored } from './anchored.ts'
 import { ComposeBox } from './compose.tsx'
 import { ChannelMark, ViewTitle } from './frame.tsx'
 import { useMarkRead } from './mark-read.ts'
-import { Messages } from './messages.tsx'
+import { Messages, pendingOf } from './messages.tsx'
 import { Problem } from './problem.tsx'
 
 export function ConversationView(props: { realm: RealmView; conversation: ConversationRef; near: number | null }) {
@@ -79,7 +79,7 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
       <section class="scroll-area" ref={scroller} onScroll={onScroll} tabIndex={0} aria-label={words.messages}>
         <Problem error={failure.value} also={<Action onClick={() => open(near)}>{words.again}</Action>} />
         {list === null && !failure.value && <p class="hint">{words.loading}</p>}
-        {list !== null && <Messages realm={realm} list={list} near={near} />}
+        {list !== null && <Messages realm={realm} list={list} near={near} pending={pendingOf(list)} />}
       </section>
       {list !== null && !anchored.isAtEnd.value && (
         <div class="to-newest">
@@ -93,7 +93,7 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
         conversation={conversation}
         draftKey={keyOf(conversation)}
         label={words.messageTo(fullName(realm, conversation))}
-        sent={() => anchored.toEnd()}
+        sent={toNewest}
       />
     </div>
   )

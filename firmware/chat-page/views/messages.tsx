@@ -1,18 +1,29 @@
 /** The list of messages: days, senders, what is new, and each message with its reactions. */
 
 import { Content } from '../message/content.tsx'
+import { keyOf } from '../model/conversation.ts'
 import type { MessageList } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReactionOfMessage, ReceivedMessage } from '../model/types.ts'
+import { type OutboxMessage, outbox } from '../outbox.ts'
 import * as words from '../words/en.ts'
 import { memo } from './memo.ts'
 import { Face } from './parts.tsx'
+import { PendingMessage } from './pending.tsx'
 
 const TOGETHER_S = 300 // messages of one sender within five minutes share a face
 
-export function Messages({ realm, list, near }: { realm: RealmView; list: MessageList; near: number | null }) {
+interface MessagesProps {
+  realm: RealmView
+  list: MessageList
+  near: number | null
+  pending: readonly OutboxMessage[]
+}
+
+/** Reads no signal: one that does is not drawn again when the same list has other messages. */
+export function Messages({ realm, list, near, pending }: MessagesProps) {
   const { messages, firstUnread } = list
-  if (messages.length === 0) return <p class="empty">{words.noMessages}</p>
+  if (messages.length === 0 && pending.length === 0) return <p class="empty">{words.noMessages}</p>
   return (
     <ol class="messages">
       {messages.map((message, at) => {
@@ -48,8 +59,21 @@ export function Messages({ realm, list, near }: { realm: RealmView; list: Messag
           </li>
         )
       })}
+      {pending.map((message) => (
+        <li key={message.key}>
+          <PendingMessage realm={realm} message={message} />
+        </li>
+      ))}
     </ol>
   )
+}
+
+/** Those on their way that the list has not got yet. */
+export function pendingOf({ conversation, messages, hasNewest }: MessageList): OutboxMessage[] {
+  if (!hasNewest) return []
+  const arrived = new Set(messages.map(({ id }) => id))
+  const here = keyOf(conversation)
+  return outbox.value.filter((one) => keyOf(one.conversation) === here && !(one.id !== null && arrived.has(one.id)))
 }
 
 const dayOf = ({ timestamp }: ReceivedMessage): string => words.wholeDay(new Date(timestamp * 1000))

@@ -75,9 +75,11 @@ export const message = 'Message'
 export const messageTo = (place: string) => `Message ${place}`
 export const send = 'Send'
 export const sending = 'Sending…'
+export const sendingAgain = 'Not sent yet. Trying again…'
+export const onItsWay = 'Your message, on its way'
+export const edit = 'Edit'
+export const discard = 'Discard'
 export const notSent = 'Not sent'
-export const maybeSent =
-  'The server did not answer, so the message may have been sent. Look whether it is above before you send it again.'
 export const tooLong = (most: number) => `The message is longer than ${most} characters.`
 export const sendsByEnter = 'Enter sends, Shift and Enter begin a new line.'
 export const sendsByButton = 'Ctrl and Enter send.'

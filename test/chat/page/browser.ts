@@ -4,8 +4,11 @@
  */
 
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { startProfile } from '../../../tools/browser.ts'
 import { WAIT_MS_MAX } from '../../console/browser.ts'
+import { childrenOf, commandLineOf } from '../../support/proc.ts'
 
 interface PageVisit {
   page: Page
@@ -19,6 +22,8 @@ interface PageVisit {
   requests: string[]
   /** Throws unless all went well, and closes the window. */
   end(): Promise<void>
+  /** The same, but the browser of that profile is killed. */
+  kill(): Promise<void>
 }
 
 interface PageWindow {
@@ -28,25 +33,39 @@ interface PageWindow {
   width?: number
   height?: number
   dark?: boolean
+  touch?: boolean
+  /** Where a browser of its own keeps what it has. */
+  profile?: string
 }
+
+const profiles = new Set<BrowserContext>()
+after(async () => {
+  for (const context of profiles) await context.close() // of a test that failed
+})
 
 /** A window of its own: nothing is shared with another. 401 of a browser without a session is no fault. */
 export async function visitPage(browser: Browser, port: number, window: PageWindow = {}): Promise<PageVisit> {
-  const { path = '/', width = 1280, height = 860, dark = false, statuses = [] } = window
+  const { path = '/', width = 1280, height = 860, dark = false, touch = false, statuses = [], profile } = window
   const origin = `https://127.0.0.1:${port}`
-  const context = await browser.newContext({
+  const options = {
     ignoreHTTPSErrors: true,
     viewport: { width, height },
-    colorScheme: dark ? 'dark' : 'light',
-    reducedMotion: 'reduce',
+    colorScheme: dark ? ('dark' as const) : ('light' as const),
+    reducedMotion: 'reduce' as const,
+    hasTouch: touch,
     permissions: ['clipboard-read', 'clipboard-write'],
-  })
+  }
+  const context = await (profile === undefined ? browser.newContext(options) : startProfile(profile, options))
+  if (profile !== undefined) {
+    profiles.add(context)
+    context.on('close', () => profiles.delete(context))
+  }
   context.setDefaultTimeout(WAIT_MS_MAX)
-  const page = await context.newPage()
+  const page = context.pages()[0] ?? (await context.newPage())
   const faults: string[] = []
   const requests: string[] = []
   const allowed = new Set([401, ...statuses])
-  const here: PageVisit = { page, context, origin, allowed, mayBeAway: false, requests, end }
+  const here: PageVisit = { page, context, origin, allowed, mayBeAway: false, requests, end, kill }
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
   page.on('dialog', (dialog) => {
     faults.push(`dialog: ${dialog.message()}`)
@@ -61,7 +80,7 @@ export async function visitPage(browser: Browser, port: number, window: PageWind
   page.on('request', (request) => {
     const url = request.url()
     requests.push(`${request.method()} ${url.replace(origin, '').replace(/\?.*/, '')}`)
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) faults.push(`request to ${url}`)
+    if (!url.startsWith(`${origin}/`) && !/^(data:|blob:)/.test(url)) faults.push(`request to ${url}`)
   })
   page.on('response', async (response) => {
     if (!response.headers()['content-type']?.startsWith('application/json')) return
@@ -78,6 +97,14 @@ export async function visitPage(browser: Browser, port: number, window: PageWind
   const answer = await page.goto(`${origin}${path}`)
   assert.equal(answer?.status(), 200, `${path} has no page: ${await answer?.text()}`)
   return here
+
+  async function kill(): Promise<void> {
+    const closed = new Promise((resolve) => context.once('close', resolve))
+    const [pid] = childrenOf(process.pid).filter((pid) => commandLineOf(pid).includes(`--user-data-dir=${profile}`))
+    process.kill(-pid!, 'SIGKILL') // with all of its processes
+    await closed
+    assert.deepEqual(faults, [])
+  }
 
   async function end(): Promise<void> {
     await context.close()
