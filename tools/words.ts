@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Folders and pages that follow the rules. Add a folder when it is clean; remove none. */
-const FINISHED = ['GLOSSARY.md', 'tools/words.ts']
+const FINISHED = 'GLOSSARY.md tools/words.ts firmware/base firmware/device firmware/release firmware/store'.split(' ')
 
 /** Concepts that both services have, each in its own form. */
 const SHARED_TYPES = new Set(

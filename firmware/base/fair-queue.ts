@@ -3,7 +3,7 @@
 import { CofferError } from './error.ts'
 import { bindToRequest } from './request-authorization.ts'
 
-/** In the order of their turns: the console, whoever was right before, and everybody else. */
+/** In the order in which they are served: the console, clients that were right before, and everybody else. */
 const RANKS = ['console', 'known', 'unknown'] as const
 
 /** Who waits. */
@@ -13,7 +13,7 @@ export interface QueuePriority {
   prefix: string
 }
 
-/** Nothing is known of him, not even where he is. */
+/** Nothing is known of the client, not even its address. */
 export const ANYBODY: QueuePriority = { rank: 'unknown', prefix: '' }
 
 /** For what only those may ask for who have been let in already. */

@@ -1,4 +1,4 @@
-/** What lies on the heap of this thread after its use: strings cannot be wiped, and buffers only by who has them. */
+/** Collects this thread's garbage at once: strings cannot be wiped, and a buffer only by the code that holds it. */
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,4 @@
-/** Iterators that stand between a source and whoever reads it. */
+/** Iterators that stand between a source and its reader. */
 
 /**
  * The same pieces; `see` is called with each, and with the end. Throws what it throws. Who leaves it, leaves the source, also

@@ -63,7 +63,7 @@ export function createLog(level: LogLevel, write: (entry: LogEntry) => void): Lo
 const SHARE_BURST = 200
 const SHARE_PER_SECOND = 20
 
-/** What unauthenticated clients cause to be written must not bury the rest, so they have a share, and a line counts what it leaves out. */
+/** Lines that unauthenticated clients cause must not bury the others: they have a share, and one line counts those left out. */
 interface LogShare {
   /** Where to write of one event, or nowhere. */
   lines(): Log | undefined

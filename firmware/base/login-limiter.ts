@@ -30,8 +30,8 @@ export interface LoginLimiter {
    * Checks, verifies, and records a failure when `verify` gives null. Attempts of one pair run one after the other: a
    * wrong guess blocks those that arrived with it, and right ones all succeed. Nobody waits for what `verify` knows at once.
    *
-   * Who was right before from the same prefix and is known to `recall` neither waits for others there nor is blocked by
-   * them. From elsewhere he is: `recall` would answer guesses as fast as they come.
+   * A user who was right before from the same prefix and is known to `recall` neither waits for others there nor is blocked
+   * by them. From another prefix the user is: `recall` would answer guesses as fast as they come.
    */
   attempt<T>(address: string, user: string, verify: Verify<T>, recall?: () => T | null): Promise<T | null>
   /** Pairs remembered at the moment for their failure. */
@@ -130,7 +130,7 @@ export function createLoginLimiter(nowMs: () => number = () => performance.now()
 
 const NETWORK_GROUPS = 4 // of the eight of an IPv6 address; the others are its host's to choose
 
-/** What one client has for itself: its IPv4 address, or the /64 that its IPv6 address is of. RFC 4291 section 2.2. */
+/** The part of an address that one client has for itself: an IPv4 address, or the /64 of an IPv6 address. RFC 4291 section 2.2. */
 export function prefixOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('%', 1)[0]!.split('::')

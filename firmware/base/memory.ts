@@ -1,6 +1,6 @@
 /**
- * What clients may take of the memory. The boot manager gives the firmware's heap a share of the machine's, and leaves as much
- * beside it for bodies, connections and threads (boot/device/early.ts): what is in proportion to the heap fits there.
+ * How much memory clients may take. The boot manager gives the firmware's heap a share of the machine's memory, and leaves as much
+ * for bodies, connections and threads (boot/device/early.ts), so bounds here are shares of the heap.
  */
 
 import { getHeapStatistics } from 'node:v8'

@@ -28,7 +28,7 @@ const quotesNothing = (error: NodeJS.ErrnoException): boolean =>
     ? ['TypeError', 'ReferenceError', 'RangeError'].includes(error.name)
     : error.syscall !== undefined
 
-/** What a port cannot be had for, in words for whoever set it; undefined for what is none of that. */
+/** Why a port cannot be opened, in words for the person who set it; undefined for any other error. */
 export function portProblem(error: NodeJS.ErrnoException, portSetting: string): string | undefined {
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   const reasons: Record<string, string> = {

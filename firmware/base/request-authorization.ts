@@ -1,5 +1,5 @@
 /**
- * What a request was allowed when it came, it must still be allowed when it acts: a passphrase takes a tenth of a second to
+ * A request that was allowed when it arrived must still be allowed when it acts: a passphrase takes a tenth of a second to
  * derive, a key minutes to find, a backup hours to arrive. Contract section 7.1.
  */
 
@@ -17,8 +17,8 @@ export function runAuthorized<T>(check: AuthorizationCheck, act: () => T): T {
 }
 
 /**
- * Called where changes are made, in the very turn: at the door of the store, of the boot manager and of the appliance's
- * states. Whoever acts for no request, as the console does, passes.
+ * Call it in the same turn of the event loop as the change: where the store, the boot manager and the states of the appliance
+ * are entered. Passes for code that acts for no request, as the console does.
  */
 export function assertAuthorized(): void {
   current.getStore()?.()

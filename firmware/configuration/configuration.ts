@@ -1,4 +1,4 @@
-/** What Administrators set of the device itself, readable in every state. Contract sections 3.4 and 4.7. */
+/** Settings of the device itself, made by Administrators and readable in every state. Contract sections 3.4 and 4.7. */
 
 import { createFairQueue } from '../base/fair-queue.ts'
 import type { Log, LogLevel } from '../base/log.ts'
@@ -47,7 +47,7 @@ interface ConfigurationServices {
 
 export class Configuration {
   readonly tls: TlsSettings
-  /** Of the chat's port; without an identity while there is no chat. */
+  /** For the chat's port; has no identity while there is no chat. */
   readonly chatTls: TlsSettings
   /** Of this node as a member of a cluster: the identity of the port until it gets one of its own. */
   readonly clusterTls: TlsSettings
@@ -131,7 +131,7 @@ export class Configuration {
     this.#notify('ntp')
   }
 
-  /** Whose names the members of answers have. */
+  /** Decides the names of the members of answers. */
   get members(): Vocabulary {
     return this.#members
   }

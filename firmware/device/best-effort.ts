@@ -1,4 +1,4 @@
-/** What must not stop a start or a stop: it is tried, and where it fails the log says so. */
+/** Steps whose failure must not stop a start or a stop: the log tells of it. */
 
 import { describe } from '../base/error.ts'
 import type { Log } from '../base/log.ts'

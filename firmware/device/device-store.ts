@@ -1,4 +1,4 @@
-/** What the device itself can open, in every state but Failed: the disk, and what it keeps of the machine. */
+/** The part of the store that the device opens by itself, in every state but Failed: the disk and the settings of the machine. */
 
 import type { Clock } from '../base/clock.ts'
 import { wrongState } from '../base/error.ts'

@@ -1,6 +1,6 @@
 /**
- * What the store holds of the last start that was good: the oldest version that may still open it, and the value that a
- * counter in the TPM got then. A store that holds less than the counter was put back: boot/device/minimum-version.ts.
+ * The store's record of the last good start: the oldest version that may still open it, and the value that a counter in the
+ * TPM had then. A store with a lower value is an older copy that was put back: boot/device/minimum-version.ts.
  */
 
 import { utf8ToBytes } from '@noble/hashes/utils.js'

@@ -21,7 +21,7 @@ interface StagerOptions {
   bootManager: Pick<BootManager, 'slot'>
   /** Null when none is installed. */
   releaseKey: Uint8Array | null
-  /** What runs now. */
+  /** The product that runs now. */
   product: string
   version: string
   log: Log
@@ -84,7 +84,7 @@ export function createStager({ bootManager, releaseKey, product, version, log }:
     },
     cancel: async () => {
       await leave('discard')
-      log.info('general', `update to version ${staged} was cancelled`)
+      log.info('general', `update to version ${staged} was canceled`)
     },
   }
 }
@@ -145,7 +145,7 @@ interface Head {
   manifest: Manifest
 }
 
-/** Whatever goes wrong, the slot is empty again afterwards. */
+/** After an error of any kind the slot is empty again. */
 async function fillSlot(
   { slot }: StagerOptions['bootManager'],
   { bytes, signature, manifest }: Head,

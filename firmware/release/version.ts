@@ -14,7 +14,7 @@ export function parseVersion(text: string): Version | null {
 /** Negative when `a` is older, 0 when they are the same. */
 export const compareVersions = (a: Version, b: Version): number => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]
 
-/** Of texts. What is no version is neither older nor newer. */
+/** A text that is no version is neither older nor newer. */
 export function isNewer(a: string, b: string): boolean {
   const [theirs, ours] = [parseVersion(a), parseVersion(b)]
   return theirs !== null && ours !== null && compareVersions(theirs, ours) > 0

@@ -14,13 +14,13 @@ interface ChangeQueue {
   add<T>(decide: () => Decision<T>): Promise<T>
   /** Makes all that wait, now. */
   settle(): void
-  /** Whatever waits, or comes later, is refused with `unavailable`. */
+  /** Changes that wait, or come later, are refused with `unavailable`. */
   close(): void
 }
 
 export type Decide = () => Decision<unknown>
 
-/** What a change came to: what it decided, or what it was refused with. */
+/** The decision of a change, or the error that it was refused with. */
 export type ChangeOutcome = Decision<unknown> | Error
 
 /**
@@ -73,7 +73,7 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
     }
   }
 
-  /** What fails together is tried one by one: a change without room on the disk must not cost a smaller one. */
+  /** A batch that fails is tried change by change: one that has no room on the disk must not fail a smaller one. */
   function attempt(batch: readonly WaitingChange[]): readonly ChangeOutcome[] {
     try {
       return commit(batch.map(({ decide }) => decide))

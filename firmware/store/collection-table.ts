@@ -10,11 +10,11 @@ export interface CollectionTable {
   readonly table: SealedTable
   readonly hash: SetHash
   applied: Applied | null
-  /** Call within a transaction. Whoever follows is told at once, since the next decision looks at what he holds. */
+  /** Call within a transaction. Followers are told at once, since the next decision reads what they hold. */
   put(name: string, value: Uint8Array | null, n: number, set: RecordSet): Replacement
   /** The same with a row as somebody else has sealed it: sealed-table.ts. */
   replace(slot: bigint, sealed: Uint8Array | null, record: StoredRecord | null, set: RecordSet): Replacement
-  /** What was told is taken back: it did not reach the disk. */
+  /** Undoes what followers were told: it did not reach the disk. */
   takeBack(replacement: Replacement): void
   /** Wipes the keys. */
   close(): void
@@ -33,7 +33,7 @@ export function createCollectionTable(
     if (self.applied === null || (from === null && to === null)) return
     self.applied(from?.record ?? null, to?.record ?? null, slot)
   }
-  /** `set` has what is on disk now, and whoever follows, too. */
+  /** `set` then matches the disk, and so do the followers. */
   const noted = (replacement: Replacement, set: RecordSet): Replacement => {
     const { slot, before, after } = replacement
     if (before !== null) hash.remove(set, slot, before.sealed)

@@ -1,4 +1,4 @@
-/** What the device itself can open, in every state: key slots, TLS, network, time, logging, console. Sealed by the device key. */
+/** Records that the device opens by itself in every state: key slots, TLS, network, time, logging, console. Sealed by the device key. */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../base/secret.ts'
@@ -10,7 +10,7 @@ import type { StoreFile } from './store.ts'
 
 export const ATTENDED = 'domain key 0'
 export const UNATTENDED = 'domain key 1'
-/** What lies beside slot 0 for backups in the form of a NetHSM, see keyslots.ts. */
+/** Stored beside slot 0 for backups in the form of a NetHSM, see key-slots.ts. */
 export const BESIDE_ATTENDED = 'domain key 0 locked'
 export const TLS_IDENTITY = 'tls identity'
 /** Of this node as a member of a cluster, where it is another than that of the port. */
@@ -65,7 +65,7 @@ export interface DeviceArea extends SealedTable {
   openOwn(sealed: Uint8Array): Uint8Array | null
   readTimeOffsetMs(): number | null
   putTimeOffsetMs(offsetMs: number): void
-  /** Of the appliance's port if not said otherwise. */
+  /** By default that of the appliance's port. */
   readTlsIdentity(name?: string): TlsIdentity | null
   putTlsIdentity(identity: TlsIdentity, name?: string): void
 }

@@ -1,4 +1,4 @@
-/** What SQLite and the file system report, as errors of the appliance. */
+/** Errors of SQLite and the file system, as errors of the appliance. */
 
 import { CofferError } from '../base/error.ts'
 

@@ -11,7 +11,7 @@ const BYTES = 12
 /** Call within a transaction. */
 export const drawGeneration = (database: Database): void => put(database, systemRandom(BYTES))
 
-/** That of others whose records come, in hex. Call within a transaction. */
+/** Takes the generation, in hex, of the node whose records are copied. Call within a transaction. */
 export const adoptGeneration = (database: Database, generation: string): void =>
   put(database, Buffer.from(generation, 'hex'))
 

@@ -14,7 +14,7 @@ const FORMAT = 1
 const NAME = 'head'
 
 export interface Head {
-  /** Of the last change. */
+  /** Number of the last change. */
   n: number
   sets: Map<string, RecordSet>
 }

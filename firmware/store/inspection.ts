@@ -1,8 +1,8 @@
 /**
- * Finds out whether the store holds the records of its last change, and no older ones. Collections that somebody follows are
- * looked at while he is told of them, the others afterwards in slices. A row that cannot be opened is damaged: it is told of, and
- * the others of its collection are used. Where every row can be opened and the set is still not that of the head, a record has
- * been taken away or an older copy put back, and what is there is refused.
+ * Finds out whether the store holds the records of its last change, and no older ones. Collections with a follower are read
+ * while the follower is told of their records, the others afterwards in slices. A row that cannot be opened is damaged: it is
+ * reported, and the other rows of its collection are used. If every row can be opened and the set still differs from that of the
+ * head, a record was removed or an older copy put back, and the collection is refused.
  */
 
 import { CofferError } from '../base/error.ts'
@@ -114,8 +114,8 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   }
 
   /**
-   * What cannot be told any better is taken as it is from now on, so that changes to it can be followed. Not in a copy, whose head is the
-   * one that all have: it tells of the damage until what is damaged was replaced.
+   * Damage that cannot be told apart any further is accepted from now on, so that later changes can be followed. Not in a copy,
+   * whose head is the one that all nodes have: it reports the damage until the damaged rows were replaced.
    */
   function settle(): void {
     if (isCopy || (!trustsWhatIsThere && residues.size === 0)) return
@@ -128,7 +128,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     residues.clear()
   }
 
-  /** What a row was before it was damaged can no longer be taken from the set: that becomes the set of what lies there. */
+  /** The hash of a row before its damage is lost and cannot be taken from the set: the set is computed anew from the rows that are there. */
   function takeAsItIs(collection: string, current: Head): void {
     const expected = setOf(current, collection)
     const found = emptySet()

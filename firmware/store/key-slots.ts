@@ -80,8 +80,8 @@ export const lockedSlot = ({ salt, locked }: LockedDomainKey, cost: ScryptCost):
   concatBytes(encodeCost(cost), salt, locked)
 
 /**
- * What a NetHSM opens with the passphrase of `slot`. Null when its costs are others than a NetHSM's, or what lies beside it
- * is missing or belongs to another slot: until the next unlock with the passphrase.
+ * The domain key in the form that a NetHSM opens with the passphrase of `slot`. Null, until the next unlock with the passphrase,
+ * when the slot's costs are not a NetHSM's, or the record beside it is missing or belongs to another slot.
  */
 export function lockedDomainKeyOf(
   slot: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * What tells that a collection has the records which it had after its last change, and no older ones: their number, and the XOR
- * of a keyed hash of each row. Each change costs two hashes, and nobody without the key finds other rows that give the same.
+ * Proves that a collection has exactly the records of its last change: their number, and the XOR of a keyed hash of each row.
+ * A change costs two hashes, and without the key nobody can find other rows with the same result.
  * MSet-XOR-Hash: Clarke, Devadas, van Dijk, Gassend and Suh, "Incremental Multiset Hash Functions and Their Application to
  * Memory Integrity Checking", 2003.
  */
@@ -31,7 +31,7 @@ function addTo(sum: Int32Array, other: Int32Array): void {
   for (let at = 0; at < WORDS; at++) sum[at]! ^= other[at]!
 }
 
-/** What makes `a` of `b` when it is merged into that. */
+/** Merged into `b`, it gives `a`. */
 export function differenceOf(a: RecordSet, b: RecordSet): RecordSet {
   const difference = { count: a.count - b.count, sum: a.sum.slice() }
   addTo(difference.sum, b.sum)

@@ -17,7 +17,7 @@ export const BEFORE_FIRST = -(2n ** 63n)
 
 type Damage = 'damaged' | 'not in its place'
 
-/** What became of a slot. */
+/** A slot before and after a change. */
 export interface Replacement {
   slot: bigint
   before: SealedRecord | null
@@ -51,7 +51,7 @@ export interface SealedTable {
    * `invalid` when it is not intact, or belongs elsewhere. `record`: what it holds, where that is known.
    */
   replace(slot: bigint, sealed: Uint8Array | null, record: StoredRecord | null): Replacement
-  /** What a row holds that lies elsewhere; null when it is not intact, or belongs elsewhere. */
+  /** The record in a row of another store; null when the row is damaged or belongs to another slot. */
   opened(row: Row): StoredRecord | null
   slotOf(name: string): bigint
   /** Wipes the keys; every later call throws. */
@@ -159,9 +159,9 @@ interface Readings {
   borrow(): Generator<SealedRecord & { slot: bigint }>
   /** The value of a name, what is wrong with it, or null. */
   read(mark: Uint8Array): Uint8Array | Damage | null
-  /** What lies where this name belongs; `taken` by another name: at a million records a chance of 10^-7. */
+  /** The record in the slot of this name; `taken` by another name: at a million records a chance of 10^-7. */
   former(mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken'
-  /** What lies in a slot, whatever its name. */
+  /** The record in a slot, with any name. */
   at(slot: bigint): SealedRecord | null
   /** Null when the row is damaged or not in its place. */
   openedOf(row: Row): StoredRecord | null
@@ -197,7 +197,7 @@ function createReadings({ rows, sealer, table, onDamage, expectOpen }: ReadingsO
     onDamage(`a stored record of ${table} is ${damage}`)
   }
 
-  /** What is intact lies in `room`, where that is given and large enough. */
+  /** Intact records are opened into `room`, if it is given and large enough. */
   function* surveyIn(room: Uint8Array | undefined): Generator<SealedRecord & { slot: bigint }> {
     try {
       for (const page of rows.pages())
@@ -219,7 +219,7 @@ function createReadings({ rows, sealer, table, onDamage, expectOpen }: ReadingsO
   const survey = () => surveyIn(undefined)
   const borrow = () => surveyIn(newSecret(ROOM_BYTES))
 
-  /** What is wrong with a slot that has no row. */
+  /** Damage of a slot that has no row. */
   const damageOfMissing = (slot: bigint): Damage | null => {
     if (!surveyed) for (const { record } of survey()) if (record !== null) wipe(record.value)
     return displaced.has(slot) ? 'not in its place' : null

@@ -26,7 +26,7 @@ export interface Snapshot {
 
 const pathIn = (dataDirectory: string): string => join(dataDirectory, 'replaced.db')
 
-/** What a process leaves that is killed between making the file and taking its name away: the name. */
+/** A process that is killed between making the file and unlinking it leaves the name behind. */
 export const removeSnapshot = (dataDirectory: string): void => rmSync(pathIn(dataDirectory), { force: true })
 
 /** One at a time; throws `busy` while there is another. */

@@ -1,4 +1,4 @@
-/** Which device a store belongs to, in clear: a one-way value of the device key, so that a foreign key is recognised. */
+/** Which device a store belongs to, in clear: a one-way value of the device key, so that a foreign key is recognized. */
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'

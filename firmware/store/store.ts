@@ -1,8 +1,8 @@
-/** What the domain knows of the disk: named records in collections, changed in atomic, durable batches. */
+/** The store as the domain sees it: named records in collections, changed in atomic, durable batches. */
 
 import { join } from 'node:path'
 
-/** What a service declares of its collections. `kind`: of its rows in a backup, a number that is never given twice. */
+/** Collections that a service declares. `kind` marks their rows in a backup; a number is never given twice. */
 export type Collections = Readonly<Record<string, { kind: number }>>
 
 /** The table beside those of the collections that says what they hold: head.ts. */
@@ -18,9 +18,9 @@ export interface Change<C extends string = string> {
 
 export interface Decision<T, C extends string = string> {
   changes: readonly Change<C>[]
-  /** What the caller gets once they are on disk. */
+  /** The caller gets it once the changes are on disk. */
   result: T
-  /** What of the device itself changes in the same transaction; only where no other node has the records, too. */
+  /** Changes to the device area in the same transaction; only where no other node holds the records. */
   withinTransaction?: () => void
   /** One of many that touch much of the file: it is moved there from the log at once, since all of them would take long. */
   isBulk?: boolean
@@ -35,8 +35,8 @@ export interface StoredRecord {
 }
 
 /**
- * Called for a record that came, was replaced, or went (`after` is null). `before` is null also for one that was damaged, maybe since
- * it was told of: whoever holds it knows it by the id that comes, or by its slot where it went and both are null.
+ * Called for a record that was added, replaced or removed (`after` is null). `before` is null also for a record that was damaged,
+ * possibly after followers were told of it: they know it by the id in `after`, or by its slot where both are null.
  */
 export type Applied = (before: StoredRecord | null, after: StoredRecord | null, slot: bigint) => void
 
@@ -74,7 +74,7 @@ export interface Row {
 
 export const storePath = (dataDirectory: string): string => join(dataDirectory, 'store.db')
 
-/** What the rooms above know of the store's file. */
+/** The store's file as the folders above see it. */
 export interface StoreFile {
   /**
    * Runs the changes in one transaction, on disk when it returns. Throws `storage`, or what the request is refused with
@@ -82,8 +82,8 @@ export interface StoreFile {
    */
   transaction(changes: () => void): void
   /**
-   * The same for what is stored before the records are closed, which no claim stops: whoever replaces records asks in the very turn
-   * whether they are still open.
+   * The same for the last write before the records are closed, which no claim stops: code that replaces records checks in the same
+   * turn that they are still open.
    */
   lastTransaction(changes: () => void): void
   /**
@@ -108,7 +108,7 @@ export interface StoreFile {
 }
 
 interface ExclusiveAccess {
-  /** That of the store, for who claimed it; what it leaves is another generation of records. */
+  /** A transaction of the store for the holder of the claim; it starts another generation of records. */
   transaction(changes: (rows: Rows) => void): void
   release(): void
 }

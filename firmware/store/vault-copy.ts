@@ -20,12 +20,12 @@ export interface Step {
   collection: string
   slot: bigint
   sealed: Uint8Array | null
-  /** What it holds, where this node has decided on it. */
+  /** Its record, if this node decided on the change. */
   record: StoredRecord | null
 }
 
 export interface ChangeDraft {
-  /** Of the first decisions, as many as were taken. */
+  /** Outcomes of the first decisions, as many as were taken. */
   outcomes: readonly ChangeOutcome[]
   /** In their order: a slot may come twice. */
   steps: readonly Step[]
@@ -40,20 +40,20 @@ interface SnapshotInstall {
 }
 
 export interface VaultCopy {
-  /** Of what lies here. */
+  /** The head of this copy. */
   head(): Head
   /**
    * Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. Throws `busy` where a
    * damaged row would be replaced: nobody else could adopt that.
    */
   draft(decisions: readonly Decide[]): ChangeDraft
-  /** What lies here is not what its head says, or cannot be opened, until all is compared. */
+  /** Rows differ from the head or cannot be opened; true until all were compared. */
   readonly isDamaged: boolean
   /** Why it is not even to be read, or null. */
   readonly distrust: string | null
   /** Every row of every collection, as it lies here while nothing changes. Throws `storage` at one that is damaged. */
   rows(): Generator<{ collection: string; row: Row }>
-  /** What rows that lie elsewhere come to. */
+  /** Summarizes rows of another node. */
   weigh(): Weighing
   /**
    * All or nothing. Throws `invalid` for a row that is not intact and for other sets, `storage` where the disk failed, `busy` as `draft`
@@ -149,7 +149,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
     return { outcomes, steps, head: current }
   }
 
-  /** What is left of a set once a damaged row was taken from it is no set that others know. */
+  /** A set from which a damaged row was taken matches that of no other node. */
   function expectNoDamage(made: readonly Made[]): void {
     if (damagedIn(made).size === 0) return
     inspection.noteDamage()
@@ -298,7 +298,7 @@ function* piecesOf(steps: Iterable<Step>): Generator<readonly Step[]> {
   if (piece.length > 0) yield piece
 }
 
-/** What is referred to comes first and goes last. */
+/** A record that others refer to is added first and removed last. */
 const rankOf = ({ collection, sealed }: Step): number =>
   collection === REFERRING ? (sealed === null ? 2 : 1) : sealed === null ? 3 : 0
 
@@ -328,7 +328,7 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
     return cursor
   }
 
-  /** What lies here below a slot, and was not among what came, goes. */
+  /** Removes rows below a slot that were not among those received. */
   function* dropBelow(collection: string, slot: bigint | null): Generator<void> {
     const cursor = cursorOf(collection)
     const { table } = tableOf(collection)
@@ -356,7 +356,7 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
     get bytes() {
       return bytes
     },
-    /** What differs so far. */
+    /** The differences found so far. */
     take(): readonly Step[] {
       const taken = ranks.flat()
       ranks = [[], [], [], []]

@@ -82,7 +82,7 @@ export function openVault(
     return outcomes
   }
 
-  /** What reached the disk is noted, what did not is taken back. */
+  /** Notes the changes that reached the disk and takes back the others. */
   function making<T>(make: (made: Made[]) => T): T {
     const made: Made[] = []
     try {

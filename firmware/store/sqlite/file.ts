@@ -176,7 +176,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   checkpoint()
   const store: StoreFile = {
     transaction(changes) {
-      assertAuthorized() // rather than let him wait for a restore
+      assertAuthorized() // before the caller waits for a restore
       expectUnclaimed()
       transaction(changes)
     },
