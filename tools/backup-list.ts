@@ -7,7 +7,7 @@ import { BACKUP_COST } from '../firmware/backup/backup-key.ts'
 import { BACKUP_COLLECTIONS, type BackupCollection } from '../firmware/backup/container.ts'
 import { openBackup as openForeign, readPreamble } from '../firmware/backup/nethsm/container.ts'
 import { recordsOf } from '../firmware/backup/nethsm/import-records.ts'
-import { placeOf, storeKeysOf } from '../firmware/backup/nethsm/paths.ts'
+import { readPath, storeKeysOf } from '../firmware/backup/nethsm/paths.ts'
 import type { Imports } from '../firmware/backup/nethsm/records.ts'
 import { inspect } from '../firmware/backup/nethsm/restore.ts'
 import { openBackup, readSalt, recognise, type Source } from '../firmware/backup/reader.ts'
@@ -158,7 +158,7 @@ async function listForeign(
     for (const { path, value } of reopen().entries()) {
       if (paths.has(path)) throw new Error(`${path} is in the backup twice`)
       paths.add(path)
-      const place = placeOf(path, origin.deviceId)
+      const place = readPath(path, origin.deviceId)
       if (!place || place.store === 'local' || place.store === 'config') continue
       const { changes, omissions } = await recordsOf({ path, value }, keys, IMPORTS)
       for (const omission of omissions) write(omissionText(omission))

@@ -37,7 +37,7 @@ export interface AuditLog {
    * the disk, `busy` when it would overwrite one that must be exported first.
    */
   expectRoom(): void
-  /** Throws `tooManyAttempts` when so many changes of this user were let through of late that he could push out those of others. */
+  /** Throws `tooManyAttempts` when this user's recent changes are so many that more could push out the lines of others. */
   expectBudget(user: string): void
   /** Writes what waits. Throws `storage`, then it waits on. */
   flush(): void

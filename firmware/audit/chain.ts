@@ -16,7 +16,7 @@ import nacl from 'tweetnacl'
 export const KINDS = ['change', 'refusal', 'use'] as const
 export type AuditLineKind = (typeof KINDS)[number]
 
-/** What happened. Members in this order, and printable ASCII in all of them, make one JSON text for one event. */
+/** An event. Members in this order, and printable ASCII in all of them, give one JSON text for one event. */
 export interface AuditEvent {
   /** `YYYY-MM-DDTHH:MM:SSZ` by the appliance's clock. */
   time: string
@@ -28,11 +28,11 @@ export interface AuditEvent {
   action: string
   /** Key id, `''` when no key was meant. */
   key: string
-  /** Of the user, `''` for root. */
+  /** The user's; `''` for root. */
   namespace: string
   /** HTTP status of the answer. */
   result: number
-  /** What else was named, and what was made. */
+  /** Other names in the request, and what was made. */
   facts?: Readonly<Record<string, string>>
   /** How many events before this one were left out, see `budget.ts`. */
   skipped?: number
@@ -54,17 +54,17 @@ export interface AuditLine extends AuditEvent {
 interface RingHead {
   first: number
   sequence: number
-  /** Of the newest line. */
+  /** The newest line's. */
   hash: string
 }
 
-/** What the appliance states of its log; the signature is over `headText`, both it and the key in hex (Ed25519). */
+/** The appliance's statement about its log; the signature is over `headText`; signature and key are hex (Ed25519). */
 export interface AuditHead {
   /** The oldest line that is kept. */
   first: number
   /** The newest line, 0 while there is none. */
   sequence: number
-  /** Of the newest line. */
+  /** The newest line's. */
   hash: string
   time: string
   /** Absent in heads from before there were kinds: nothing is missing behind `first` then. */
@@ -82,7 +82,7 @@ export const ORIGIN = '00'.repeat(HASH_BYTES)
 export const lineText = (sequence: number, kind: AuditLineKind, event: AuditEvent): string =>
   JSON.stringify({ sequence, kind, ...event })
 
-/** Of the hash before it, that of its kind before it (`''` in lines that have no kind), and its text; hashes in hex. */
+/** Hashes the hash of the line before, that of the line of its kind before (`''` in lines without a kind), and the text; all in hex. */
 export function hashLine(previous: string, previousOfKind: string, text: string): string {
   const end = 2 * HASH_BYTES + UTF8_BYTES_MAX * text.length
   const bytes = end <= scratch.length ? scratch : Buffer.alloc(end)
@@ -108,7 +108,7 @@ function headText({ first, sequence, hash, time, rings }: Omit<AuditHead, 'key' 
   return utf8ToBytes(`coffer audit head 2\n${first}\n${sequence}\n${hash}\n${time}\n${ends.join('')}`)
 }
 
-/** Wiped by whoever asked for it. `seed` has 32 bytes. */
+/** The caller wipes it. `seed` has 32 bytes. */
 type HeadKey = nacl.SignKeyPair
 export const headKey = (seed: Uint8Array): HeadKey => nacl.sign.keyPair.fromSeed(seed)
 

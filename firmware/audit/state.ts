@@ -1,4 +1,4 @@
-/** What is known of the audit log as a whole: its end, and a ring for each kind of line. */
+/** The state of the audit log as a whole: its end, and a ring for each kind of line. */
 
 import { type AuditBlock, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
 import { type AuditHead, type AuditLineKind, hashLine, KINDS, ORIGIN } from './chain.ts'
@@ -27,7 +27,7 @@ export interface LogState {
   exportedUses: number
 }
 
-/** Of a log from before there were rings. */
+/** The state of a log from before there were rings. */
 export interface OldState {
   sequence: number
   hash: string
@@ -58,7 +58,7 @@ export const emptyState = (lines: number): LogState => ({
   exportedUses: 0,
 })
 
-/** What was written before there were rings is the beginning of them all, and stays until changes overwrite it. */
+/** Lines written before there were rings begin all of them, and stay until changes overwrite them. */
 export function upgradeState({ sequence, hash, first, lines }: OldState): LogState {
   const state = emptyState(lines)
   if (sequence === 0) return state

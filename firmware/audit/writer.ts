@@ -23,14 +23,14 @@ export interface AuditSettings {
 interface WriterOptions {
   store: StoreFile
   blocks: Blocks
-  /** What was found on disk. */
+  /** Read from the disk. */
   state: LogState
   report: (message: string) => void
   monotonicMs: () => number
 }
 
 export interface Writer {
-  /** Of what is on disk. */
+  /** The state that is on disk. */
   readonly state: LogState
   readonly isFull: boolean
   /** `textOf` makes the line's text from its number. A change has a promise of being on the disk. */

@@ -66,6 +66,6 @@ export async function setBackupPassphrase(
   }
 }
 
-/** What is stored of a backup key; the caller wipes it. */
+/** The stored form of a backup key; the caller wipes it. */
 export const backupKeyChange = (salt: Uint8Array, key: Uint8Array) =>
   ({ collection: 'configuration', name: NAME, value: concatBytes(salt, key) }) as const

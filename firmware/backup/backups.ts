@@ -35,7 +35,7 @@ export class Backups {
   chat: ChatBackups | null = null
   readonly #services: BackupServices
   readonly #uploads: RestoreUploads
-  /** Of the latest backup that needs the domain key; also after its end. */
+  /** Ends the latest backup that needs the domain key; also set after its end. */
   #abort: () => void = () => {}
 
   constructor(services: BackupServices) {

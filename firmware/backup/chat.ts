@@ -1,4 +1,4 @@
-/** What backups know of the chat: files whose pages are sealed by a key that is made of the domain key. */
+/** The chat as backups see it: files whose pages are sealed by a key that is derived from the domain key. */
 
 import type { DeviceArea } from '../store/device-area.ts'
 
@@ -21,8 +21,8 @@ export interface ChatBackups {
   /** Null when it has failed, which is logged. Throws `busy` while another is being made, `unavailable` while it starts. */
   copy(): Promise<ChatCopy | null>
   /**
-   * What a backup holds, all of it on disk beside the present one when it resolves. Gives the name of it. Whatever happens
-   * to its process, it stays there until `settled`, which has to be called.
+   * Writes the chat of a backup to disk beside the present one, and resolves with its name once all of it is there. It stays, even
+   * if its process ends, until `settled`, which has to be called.
    */
   receive(pieces: Iterable<ChatPiece>): Promise<string>
   /**

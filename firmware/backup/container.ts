@@ -24,10 +24,10 @@ export const LENGTH_BYTES = 4
 export const CHUNK_BYTES_MAX = 4 * 1024 * 1024
 export const CHUNK_BYTES_MIN = SEAL_OVERHEAD_BYTES
 
-/** What a backup says of itself, and the domain key for those who may open it. */
+/** A backup's description of itself, with the domain key for those who may open it. */
 export interface Header {
   madeAtMs: number
-  /** Of the device it was made on. */
+  /** The device that made it. */
   deviceId: string
   /** The domain key sealed by the unlock key alone, with salt and costs, see keyslots.ts. */
   attendedSlot: Uint8Array
@@ -57,7 +57,7 @@ const CHAT_PIECE = 9
 const TRAILER = 255
 
 export type BackupCollection = Collection | typeof HEADS
-/** What a backup holds, in its order: first the device area, then these, each in the order of its slots. */
+/** Collections of a backup, in its order: first the device area, then these, each in the order of its slots. */
 export const BACKUP_COLLECTIONS: readonly BackupCollection[] = [...COLLECTION_NAMES, HEADS]
 
 const kindOf = (collection: BackupCollection): number => (collection === HEADS ? HEAD : COLLECTIONS[collection].kind)

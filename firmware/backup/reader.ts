@@ -26,7 +26,7 @@ export interface Source {
 
 export const RECOGNISED_BYTES = 16
 
-/** Whose form it is, by its first bytes. Throws `invalid` for what is no backup. */
+/** Tells the form of a backup by its first bytes. Throws `invalid` if it is none. */
 export function recognise(source: Source): 'coffer' | 'nethsm' {
   const start = source.read(RECOGNISED_BYTES)
   if (beginsWith(start, NETHSM_MAGIC)) return 'nethsm'
@@ -45,7 +45,7 @@ export function readSalt(source: Source): Uint8Array {
   return salt
 }
 
-/** What follows the salt. Throws `invalid`, also when the passphrase was wrong. */
+/** Opens the part after the salt. Throws `invalid`, also for a wrong passphrase. */
 export function openBackup(source: Source, backupKey: Uint8Array): OpenBackup {
   const sealed = readChunk(source)
   const header = sealed === null ? null : openHeader(sealed, backupKey)

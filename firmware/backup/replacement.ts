@@ -16,7 +16,7 @@ export interface Restoration {
   passphrase: Uint8Array | null
   /** When the request came in, by `performance.now()`: the appliance's clock may be set meanwhile. */
   requestedAtMs: number
-  /** What time it was then; null leaves the clock alone. */
+  /** The time at the backup; null leaves the clock alone. */
   systemTimeMs: number | null
 }
 

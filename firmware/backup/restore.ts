@@ -20,7 +20,7 @@ import { removeWaiting } from './nethsm/pending-import.ts'
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { type OpenBackup, openBackup, readSalt, recognise, type Source } from './reader.ts'
 import { putReport } from './restore-report.ts'
-import { type BackupCredentials, inSlices, keyFor, type VerifiedBackup } from './verification.ts'
+import { type BackupCredentials, checkInSlices, keyFor, type VerifiedBackup } from './verification.ts'
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
 export async function verifyBackup(open: () => Source, access: BackupCredentials): Promise<VerifiedBackup> {
@@ -36,7 +36,7 @@ export async function verifyBackup(open: () => Source, access: BackupCredentials
     const { header } = backup
     let hasChat = false
     try {
-      await inSlices(backup.records(), (record) => {
+      await checkInSlices(backup.records(), (record) => {
         if ('name' in record && !isDeviceRecord(record.name))
           throw new CofferError('invalid', 'The backup was made by newer software')
         hasChat ||= 'file' in record

@@ -1,4 +1,4 @@
-/** What backups need of the appliance. */
+/** Services of the appliance that backups need. */
 
 import type { Clock } from '../base/clock.ts'
 import type { DiskSpace } from '../base/disk-space.ts'
@@ -17,7 +17,7 @@ export interface OpenStore {
   session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void }; node: Shared | null } | null
 }
 
-/** What an appliance of a cluster has: whatever replaces the records does so on every node. */
+/** Present in a cluster: a replacement of the records is made on every node. */
 export interface Shared {
   readonly replica: { replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void> }
 }
@@ -31,7 +31,7 @@ export interface BackupServices {
   random: Random
   clock: Clock
   log: Log
-  /** Of deriving the backup key. */
+  /** The cost of deriving the backup key. */
   cost: ScryptCost
   /** Runs what derives a key, one after the other. */
   runQueued: <T>(task: () => Promise<T>) => Promise<T>

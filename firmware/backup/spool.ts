@@ -14,7 +14,7 @@ export interface Spool {
   receive(upload: AsyncIterable<Uint8Array>): Promise<void>
   /** Bytes received so far. */
   readonly length: number
-  /** What was received, from the beginning. */
+  /** All that was received, from the beginning. */
   source(): Source
   close(): void
 }
@@ -24,7 +24,7 @@ const READ_BYTES = 256 * 1024
 
 const spoolPath = (dataDirectory: string): string => join(dataDirectory, 'restore.upload')
 
-/** What a process leaves that is killed between making the file and taking its name away: the name. */
+/** A process that is killed between making the file and unlinking it leaves the name behind. */
 export const removeSpool = (dataDirectory: string): void => rmSync(spoolPath(dataDirectory), { force: true })
 
 /** `makeRoom` throws when there is none for so many more bytes. */

@@ -1,6 +1,4 @@
-/**
- * Backups on their way in. Several at a time: whoever sends his slowly, or none, keeps nobody from restoring another one.
- */
+/** Backups that are being received. Several at a time: a slow or silent sender keeps nobody from restoring another one. */
 
 import type { DiskSpace } from '../base/disk-space.ts'
 import { CofferError } from '../base/error.ts'

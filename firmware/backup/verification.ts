@@ -1,4 +1,4 @@
-/** What restoring asks of a backup, in whatever form it is. Contract section 8.3. */
+/** A backup, in either form, as restoring sees it. Contract section 8.3. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../base/error.ts'
@@ -19,7 +19,7 @@ export interface VerifiedBackup {
    * become those of the backup, and what it has not is gone. `full` adds all that belongs to the device.
    */
   replace(rows: Rows, device: DeviceArea, extent: 'full' | 'partial'): void
-  /** What lies in its collections, as it lies on disk; null where none of it is sealed as in a store. */
+  /** Rows of its collections as they are on disk; null if none of it is sealed as in a store. */
   readonly rows: (() => Iterable<{ collection: string; row: Row }>) | null
   /** The chat's files, to be read once; null where it holds none. */
   readonly chatPieces: (() => Iterable<ChatPiece>) | null
@@ -36,7 +36,7 @@ export interface BackupCredentials extends Derivation {
 }
 
 /** Calls `check` for each; requests are served in between. */
-export async function inSlices<T>(items: Iterable<T>, check: (item: T) => void): Promise<void> {
+export async function checkInSlices<T>(items: Iterable<T>, check: (item: T) => void): Promise<void> {
   let until = performance.now() + SLICE_MS
   for (const item of items) {
     check(item)

@@ -100,7 +100,7 @@ async function* write(
   for (const collection of BACKUP_COLLECTIONS) {
     for (const page of snapshot.pages(collection)) {
       yield concatBytes(...page.map((row) => sealRecord({ collection, ...row }, position++, chunkKey, random)))
-      await nextTurn() // whoever reads at once must not keep others waiting
+      await nextTurn() // a fast reader must not keep others waiting
     }
   }
   if (chat != null) for await (const piece of chat.pieces()) yield sealRecord(piece, position++, chunkKey, random)

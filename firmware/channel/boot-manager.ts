@@ -1,4 +1,4 @@
-/** What the firmware asks of the boot manager. */
+/** Requests of the firmware to the boot manager. */
 
 import { CofferError } from '../base/error.ts'
 import { assertAuthorized } from '../base/request-authorization.ts'

@@ -1,6 +1,6 @@
 /**
  * The channel between boot manager and firmware: a socket pair with frames on it, and no channel of Node's own, whose
- * messages about handles and whose serialisation trust the other side.
+ * messages about handles and whose serialization trust the other side.
  */
 
 import { EventEmitter } from 'node:events'

@@ -1,4 +1,4 @@
-/** What an etcd can be told of members in its arguments, where commas and equals signs tell them apart. */
+/** Texts about members in etcd's arguments, where commas and equals signs separate them. */
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const PEER_URL = /^https:\/\/(?:[A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\]):\d{1,5}$/

@@ -1,7 +1,7 @@
 /**
  * Messages of the channel as frames: the lengths of two parts (32 bits each, big endian), a JSON text, raw bytes. A byte
  * array in the message stands in the text as `{"bytes":[start,length]}` and lies in the raw part. Both lengths are
- * bounded, and nothing but JSON.parse looks into a text: whoever sends a frame gets no further than that.
+ * bounded, and nothing but JSON.parse reads a text: a sender of frames gets no further than that.
  */
 
 import { wipe } from '../base/secret.ts'
@@ -11,7 +11,7 @@ const HEAD_BYTES = 8
 export const TEXT_BYTES_MAX = 64 * 1024 // settings, addresses and reasons take a few kilobytes
 export const RAW_BYTES_MAX = SLOT_WRITE_BYTES_MAX + 64 * 1024 // a piece of an update, or a manifest and its signature
 
-/** What came is no frame, or none of a bounded length. */
+/** The bytes are no frame, or one that is too long. */
 export class FrameError extends Error {}
 
 /** A new buffer, to be wiped by the caller: what is in the message may be secret. Throws a FrameError. */
@@ -86,7 +86,7 @@ function decode(body: Buffer, textBytes: number): unknown {
   const raw = body.subarray(textBytes)
   let input = 0
   const revive = (_: string, value: unknown): unknown => {
-    const place = placeOf(value)
+    const place = rangeOf(value)
     if (place === null) return value
     const [start, length] = place
     input += length
@@ -105,7 +105,7 @@ function decode(body: Buffer, textBytes: number): unknown {
   return value
 }
 
-function placeOf(value: unknown): [start: number, length: number] | null {
+function rangeOf(value: unknown): [start: number, length: number] | null {
   if (typeof value !== 'object' || value === null || !('bytes' in value) || !Array.isArray(value.bytes)) return null
   const { bytes } = value
   if (bytes.length !== 2 || !bytes.every(isCount)) throw new FrameError('it names no place of bytes')

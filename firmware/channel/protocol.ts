@@ -1,5 +1,5 @@
 /**
- * What the boot manager and the firmware say to each other, as frames on one channel: firmware/channel/.
+ * Messages between boot manager and firmware, as frames on one channel: firmware/channel/.
  * Secrets travel as bytes on this channel only, never in argv or the environment.
  */
 
@@ -35,7 +35,7 @@ export type ToFirmware =
       /** Null when it is lost, or when the machine does not give it as it was started; `withheld` then says why. */
       deviceKey: Uint8Array | null
       withheld?: string
-      /** Of the last start that was counted: a store that holds less is of an earlier one. Absent where nothing counts. */
+      /** Number of the last counted start: a store with a smaller one is of an earlier start. Absent if nothing counts. */
       count?: number
       software: Software
     }
@@ -47,7 +47,7 @@ export type ToFirmware =
   | { type: 'stop' }
   /** The trial is over: from now on requests are answered. */
   | { type: 'good' }
-  /** What runs is good, and so is this start: to be kept in the store. Answered by `kept` where there is a count. */
+  /** The running version and this start are good, which the store records. Answered by `kept` if there is a count. */
   | ({ type: 'keep' } & LastStart)
   /** To each `request`, in their order, before it is performed. No problem: it happens, whatever happens to the power. */
   | { type: 'requestResult'; problem: string | null }
@@ -62,7 +62,7 @@ export type ToFirmware =
   /** It has ended unasked, and comes back by itself. The others have removed it: it does not. */
   | { type: 'etcdEnded'; problem: string; isRemoved: boolean }
   | { type: 'etcdState'; state: EtcdState }
-  /** What it writes of level warning or above. */
+  /** Lines of etcd of level warning or above. */
   | { type: 'etcdLines'; lines: string[] }
 
 /** From the firmware to the boot manager. */
@@ -78,7 +78,7 @@ export type ToBoot =
   | { type: 'pong' }
   /** The firmware cannot run with these settings (port taken, address not ours): starting it again would not help. */
   | { type: 'refused'; reason: string }
-  /** What the firmware may ask for; nothing else is performed. */
+  /** The only actions that the firmware may ask for. */
   | { type: 'request'; action: 'reboot' | 'shutdown' | 'factoryReset' }
   /** At each start and after each change. */
   | { type: 'network'; network: Network }
@@ -93,7 +93,7 @@ export type ToBoot =
   /** Each step is answered before the next one is taken. */
   | { type: 'etcd'; step: EtcdStep }
 
-/** Of the chat's process: one that runs, one that has just been started, in whose memory nothing can be left, or none. */
+/** The chat's process: one that runs, one that has just been started, so that nothing is left in its memory, or none. */
 export type ChatWish = 'running' | 'fresh' | 'none'
 
 /** How a version gets into the inactive slot. Each step is answered before the next one is sent. */
@@ -147,7 +147,7 @@ export interface EtcdTls {
   /** With its chain. */
   certificate: Uint8Array
   key: Uint8Array
-  /** Of the cluster: whoever has a certificate of it speaks as a peer. */
+  /** The cluster's authority: who has a certificate of it speaks as a peer. */
   authority: Uint8Array
 }
 
@@ -177,7 +177,7 @@ export interface LastStart {
 
 export const SLOT_WRITE_BYTES_MAX = 1024 * 1024 // of one message; what arrives over TLS comes in far smaller pieces
 
-/** What the boot manager tells a firmware of how it came to run. */
+/** The boot manager's word to a firmware on how it was started. */
 export interface Software {
   /**
    * On trial it answers no request (503) until `good`, but for those of a Locked appliance: the store is put back as it was if

@@ -13,7 +13,7 @@ export const UNATTENDED = 'domain key 1'
 /** Stored beside slot 0 for backups in the form of a NetHSM, see key-slots.ts. */
 export const BESIDE_ATTENDED = 'domain key 0 locked'
 export const TLS_IDENTITY = 'tls identity'
-/** Of this node as a member of a cluster, where it is another than that of the port. */
+/** The identity of this node as a member of a cluster, if it differs from that of the port. */
 export const CLUSTER_TLS_IDENTITY = 'cluster tls identity'
 /** JSON, see firmware/chat/host/host.ts; and the identity of the chat's port. */
 export const CHAT = 'chat'

@@ -29,7 +29,7 @@ const LOCKED_KEY_BYTES = SEAL_KEY_BYTES + GCM_OVERHEAD_BYTES
 /** The largest entry is a key with a certificate of 1 MiB, of which each byte may have become six characters. */
 const ENTRY_BYTES_MAX = 8 * 1024 * 1024
 
-/** What a backup says of itself. */
+/** A backup's description of itself. */
 export interface Origin {
   version: 0 | 1
   /** The domain key sealed by the unlock key alone. */
@@ -147,7 +147,7 @@ export function readPreamble(source: Source): { version: 0 | 1; salt: Uint8Array
   return { version, salt }
 }
 
-/** What follows the salt. Throws `invalid`, also when the passphrase was wrong. */
+/** Opens the part after the salt. Throws `invalid`, also for a wrong passphrase. */
 export function openBackup(source: Source, version: 0 | 1, backupKey: Uint8Array): OpenNethsmBackup {
   const open = (context: string): Uint8Array => {
     const sealed = readField(source)

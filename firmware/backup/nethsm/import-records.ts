@@ -16,7 +16,7 @@ import { backupKeyChange } from '../backup-key.ts'
 import { SALT_BYTES } from '../container.ts'
 import { addToReport, type Omission, omissionText } from '../restore-report.ts'
 import type { BackupEntry } from './container.ts'
-import { placeOf, type StoreKeys, storeKeysOf } from './paths.ts'
+import { readPath, type StoreKeys, storeKeysOf } from './paths.ts'
 import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './pending-import.ts'
 import { decodeKeyEntry, decodeUser, type Imports, type Omit, unreadable } from './records.ts'
 import { BACKUP_PLACES, backupEntryPaths } from './restore.ts'
@@ -84,14 +84,14 @@ function accepted(outcome: PromiseSettledResult<Imported>, { path }: BackupEntry
   return { changes: [], clusterCa: null, omissions: [{ entry: nameOf(path), part: 'all', reason: reason.message }] }
 }
 
-/** What an entry becomes; the caller wipes it. Throws `invalid`. */
+/** The records that an entry becomes; the caller wipes them. Throws `invalid`. */
 export async function recordsOf({ path, value }: BackupEntry, keys: StoreKeys, pool: Imports): Promise<Imported> {
   const omissions: Omission[] = []
   const omit: Omit = (part, reason) => void omissions.push({ entry: nameOf(path), part, reason })
   const only = (...changes: RecordChange[]): Imported => ({ changes, clusterCa: null, omissions })
   const version = BACKUP_PLACES.indexOf(path as (typeof BACKUP_PLACES)[number])
   if (version >= 0) return only(backupKeyOf(value, version === 0 ? null : keys.config))
-  const place = placeOf(path, '')
+  const place = readPath(path, '')
   if (!place || place.store === 'local') return only()
   const plain = opened(keys[place.store], path, value)
   try {
@@ -114,7 +114,7 @@ export async function recordsOf({ path, value }: BackupEntry, keys: StoreKeys, p
 
 /** As the report has it: of keys and users the names that the API has for them. */
 function nameOf(path: string): string {
-  const place = placeOf(path, '')
+  const place = readPath(path, '')
   switch (place?.store) {
     case 'authentication':
       return `user ${place.userId}`

@@ -175,7 +175,7 @@ export function encodeString(bytes: Uint8Array): Uint8Array {
   return text
 }
 
-/** Of JSON already encoded; the parts are wiped. */
+/** Joins JSON that is already encoded; the parts are wiped. */
 export function joinJson(...parts: (string | Uint8Array)[]): Uint8Array {
   const bytes = parts.map((part) => (typeof part === 'string' ? utf8ToBytes(part) : part))
   const joined = concatBytes(...bytes)

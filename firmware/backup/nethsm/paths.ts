@@ -40,7 +40,7 @@ type NethsmPath =
   | { store: 'local'; name: string }
 
 /** Null for what says nothing here, undefined for what no NetHSM has. */
-export function placeOf(path: string, deviceId: string): NethsmPath | null | undefined {
+export function readPath(path: string, deviceId: string): NethsmPath | null | undefined {
   const [, store, first = '', second = '', third] = path.split('/')
   const depth = path.split('/').length - 1
   switch (store) {

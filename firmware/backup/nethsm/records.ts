@@ -126,10 +126,10 @@ const LINE_FEED = 0x0a
 const PEM_BEGIN_BYTES = '-----BEGIN PRIVATE KEY-----\n'.length
 const PEM_END_BYTES = '-----END PRIVATE KEY-----\n'.length
 
-/** What keys are checked by. */
+/** Checks imported keys. */
 export type Imports = Pick<CryptoPool, 'importRaw' | 'importRsa'>
 
-/** What to store of a key; the caller wipes the private one. Throws `invalid` for what is no key of ours. */
+/** The stored form of a key; the caller wipes the private one. Throws `invalid` for a key that we cannot hold. */
 export async function decodeKeyEntry(
   namespace: Namespace,
   id: string,

@@ -24,9 +24,9 @@ import type { Rows } from '../../store/store.ts'
 import { BACKUP_COLLECTIONS } from '../container.ts'
 import type { Source } from '../reader.ts'
 import { omissionText, putReport } from '../restore-report.ts'
-import { type BackupCredentials, inSlices, keyFor, type VerifiedBackup } from '../verification.ts'
+import { type BackupCredentials, checkInSlices, keyFor, type VerifiedBackup } from '../verification.ts'
 import { type BackupEntry, damaged, type Origin, openBackup, readPreamble } from './container.ts'
-import { placeOf } from './paths.ts'
+import { readPath } from './paths.ts'
 import { putCounts, putWaiting, removeWaiting } from './pending-import.ts'
 import { decodeSettings, type NethsmSettings, SETTING_NAMES } from './settings.ts'
 
@@ -96,8 +96,8 @@ interface OpenedArchive {
 export async function inspect(entries: Iterable<BackupEntry>, origin: Origin): Promise<OpenedArchive> {
   const settings = new Map<string, Uint8Array>()
   let unattended: Uint8Array | null = null
-  await inSlices(entries, ({ path, value }) => {
-    const place = placeOf(path, origin.deviceId)
+  await checkInSlices(entries, ({ path, value }) => {
+    const place = readPath(path, origin.deviceId)
     if (place === undefined) throw damaged()
     if (place === null) return
     if (place.store === 'local' && place.name === UNATTENDED_SLOT) unattended = value.slice()
@@ -112,7 +112,7 @@ export async function inspect(entries: Iterable<BackupEntry>, origin: Origin): P
 const SETTINGS: readonly string[] = [...SETTING_NAMES, SALT]
 
 /** The name of a setting of the device; in version 0 they lie among those of all. */
-function settingIn(place: NonNullable<ReturnType<typeof placeOf>>, { version }: Origin): string | null {
+function settingIn(place: NonNullable<ReturnType<typeof readPath>>, { version }: Origin): string | null {
   const name =
     version === 0 && place.store === 'config'
       ? place.name
@@ -158,7 +158,7 @@ function replaceWaiting(device: DeviceArea, entries: Iterable<BackupEntry>, { ve
   let all = 0
   const backup = new Map<string, Uint8Array>()
   for (const { path, value } of entries) {
-    const place = placeOf(path, deviceId)
+    const place = readPath(path, deviceId)
     if (!place || place.store === 'local') continue
     if (place.store !== 'config' || (version === 1 && place.name === 'cluster-ca'))
       putWaiting(device, all++, { path, value })

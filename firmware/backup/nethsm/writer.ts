@@ -106,13 +106,13 @@ async function* write(
     if (performance.now() < until) continue
     yield concatBytes(...pieces)
     pieces = []
-    await nextTurn() // whoever reads at once must not keep others waiting
+    await nextTurn() // a fast reader must not keep others waiting
     until = performance.now() + SLICE_MS
   }
   yield concatBytes(...pieces, writer.end(origin))
 }
 
-/** What lies in clear, and what a NetHSM seals by its device key or needs to know the backup key. */
+/** Entries in clear, and those that a NetHSM seals with its device key or needs in order to know the backup key. */
 function settingsEntries(
   { device, deviceId, domainKey, lockedDomainKey, backupKey }: NethsmBackupOptions,
   settingsKey: Uint8Array,

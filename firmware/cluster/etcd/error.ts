@@ -1,4 +1,4 @@
-/** What can come of asking etcd, as far as somebody does something about it. */
+/** Failures of calls to etcd that callers tell apart. */
 
 export type EtcdErrorCode =
   | 'unavailable' // no answer, or none that says: what was asked for may have been done

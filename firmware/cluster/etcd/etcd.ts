@@ -1,6 +1,6 @@
 /**
- * What is asked of an etcd: as much of its interface as a cluster takes. https://etcd.io/docs/v3.6/learning/api/
- * Whatever ends in `unavailable` may have been done; everything else that is thrown has not.
+ * A client of etcd, with the part of its interface that a cluster needs. https://etcd.io/docs/v3.6/learning/api/
+ * A call that ends in `unavailable` may have been done; one that throws anything else has not.
  */
 
 import { encodeBase64 } from '../../base/base64.ts'
@@ -22,7 +22,7 @@ import {
 export { WRITES_MAX } from './limits.ts'
 export type { EtcdMember as Member } from './messages.ts'
 
-/** What a call may take that says nothing else: etcd itself gives up on a proposal after seven seconds. */
+/** The default for a call: etcd itself gives up on a proposal after seven seconds. */
 const TIMEOUT_MS = 10_000
 const PAGE_MAX = 256 // records
 /** As protobuf writes one in text. */
@@ -62,7 +62,7 @@ export interface Status {
   memberId: string
   databaseBytes: number
   databaseBytesInUse: number
-  /** What the database may come to; before 3.6 it does not say, and this is without end. */
+  /** The bound of the database; infinite before 3.6, which does not tell it. */
   quotaBytes: number
   /** That this member has. */
   revision: number
@@ -107,11 +107,11 @@ export interface Etcd {
   watch(prefix: string, revision: number, signal: AbortSignal): AsyncGenerator<Revision>
   /** Revisions below this one cannot be read or watched any more. Ends when what they took is free on this member. */
   compact(revision: number): Promise<void>
-  /** Of this member: its file is written anew, without what is free in it. Meanwhile it does not answer. */
+  /** Writes this member's file anew without its free space. Meanwhile the member does not answer. */
   defragment(timeoutMs: number): Promise<void>
   /** Only this member can hand the lead over, while it has it. */
   moveLeader(to: string): Promise<void>
-  /** Takes back the alarm NOSPACE of a member, whoever has raised it. */
+  /** Takes back the alarm NOSPACE of a member, also if another member raised it. */
   disarmSpace(id: string): Promise<void>
   members(timeoutMs?: number): Promise<EtcdMember[]>
   /** Throws `precondition` while there is a learner, or one that was never started. */
@@ -120,9 +120,9 @@ export interface Etcd {
   removeMember(id: string): Promise<void>
   /** Throws `precondition` until it has caught up. */
   promote(id: string): Promise<void>
-  /** Of this member, which answers without the others. */
+  /** The status of this member, which answers without the others. */
   status(timeoutMs?: number): Promise<Status>
-  /** Whatever is on its way ends as `unavailable`. */
+  /** Calls under way end as `unavailable`. */
   close(): void
 }
 

@@ -9,7 +9,7 @@ import { EtcdError, errorOf } from './error.ts'
 import { failure, streamed } from './messages.ts'
 
 const CONNECTIONS_MAX = 16
-/** Of an answer, or of a line in a stream. A record has a megabyte and a half at most, which is two in base 64. */
+/** An answer, or a line in a stream. A record has a megabyte and a half at most, which is two in base 64. */
 const BYTES_MAX = 8 * 1024 * 1024
 
 export interface Gateway {
@@ -17,7 +17,7 @@ export interface Gateway {
   call<T>(path: string, body: object, schema: z.ZodType<T>, timeoutMs: number): Promise<T>
   /** Messages until the signal aborts, which throws `unavailable` like every other end; throws EtcdError. */
   stream<T>(path: string, body: object, schema: z.ZodType<T>, signal: AbortSignal): AsyncGenerator<T>
-  /** Whatever is on its way ends as `unavailable`. */
+  /** Calls under way end as `unavailable`. */
   close(): void
 }
 
@@ -100,7 +100,7 @@ function linkedSignal(closing: AbortSignal, timeoutMs: number | null, stop?: Abo
   }
 }
 
-/** Whatever the connection fails with: nobody knows what etcd has done. */
+/** For any failure of the connection: nobody knows what etcd has done. */
 function unavailable(error: unknown): EtcdError {
   if (error instanceof EtcdError) return error
   const why = (error as NodeJS.ErrnoException).code ?? (error as Error).name

@@ -1,5 +1,5 @@
 /**
- * What etcd answers, as the gateway writes it: 64-bit numbers are strings, bytes are base 64, and members that are zero, empty or
+ * Answers of etcd as its gateway writes them: 64-bit numbers are strings, bytes are base 64, and members that are zero, empty or
  * false are left out. https://protobuf.dev/programming-guides/json/ and api/etcdserverpb/rpc.proto of etcd.
  */
 
@@ -14,7 +14,7 @@ const int64 = z
   .refine(Number.isSafeInteger, 'too large')
   .default(0)
 
-/** Of members and clusters: lowercase hex, as everybody else writes them. */
+/** An id of a member or cluster: lowercase hex, as other tools write it. */
 const id = z
   .string()
   .regex(/^\d{1,20}$/, 'not an id')
@@ -48,7 +48,7 @@ export const streamed = z.object({
 
 export const answered = z.object({ header })
 
-/** Of calls that answer that they are done, and no more. */
+/** Answers of calls that only say that they are done. */
 export const unsaid = z.object({})
 
 export const ranged = z.object({ header, kvs: z.array(entry).default([]), more: z.boolean().default(false) })
@@ -93,5 +93,5 @@ export const statusTold = z.object({
   errors: z.array(z.string()).default([]),
 })
 
-/** Of their parts with a name outside. */
+/** A member, as other files use it. */
 export type EtcdMember = z.output<typeof member>

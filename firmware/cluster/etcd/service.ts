@@ -30,7 +30,7 @@ export interface EtcdService {
   readonly state: EtcdState
   /** Calls it each time that its etcd has ended because the others have removed this member. */
   onRemoved(listener: () => void): void
-  /** What it wrote of level warning or above since the firmware has run, the oldest first; the last of many. */
+  /** Its lines of level warning or above since the firmware started, the oldest first; only the last of many. */
   warnings(): readonly string[]
 }
 

@@ -13,12 +13,12 @@ import type { Etcd, Status } from './etcd.ts'
 const LOOK_MS = 5000 // so long one member has for itself while there is an alarm
 /** So long nothing was written: then a member that does not answer for seconds is missed by nobody. */
 const QUIET_MS = 60_000
-/** What is worth that: less than half of the file is used, and it gets smaller by this much at the least. */
+/** Rewriting is worth it when less than half of the file is used and it becomes at least this much smaller. */
 const WORTH_BYTES = 64 * 1024 * 1024
 /** The same once room is wanted. */
 const WORTH_BYTES_PRESSING = 1024 * 1024
 const DEFRAGMENT_MS_MAX = 600_000 // the largest file on a slow disk
-/** Of nodes that are behind some are spared reading everything anew: etcd itself keeps more, which may be too much for its file. */
+/** Spares some nodes that are behind reading everything anew: etcd itself keeps more, which may be too much for its file. */
 const REVISIONS_KEPT = 100
 const COMPACT_MS_MIN = 300_000
 
@@ -31,7 +31,7 @@ interface UpkeepOptions {
   etcd: Etcd
   /** Must never jump. */
   nowMs: () => number
-  /** Of the disk that the database lies on. Throws an error of the file system. */
+  /** The disk that holds the database. Throws an error of the file system. */
   freeBytes: () => number
   /** Once for each problem. */
   onProblem: (what: string) => void
@@ -95,7 +95,7 @@ export function createUpkeep({ etcd, nowMs, freeBytes, onProblem, onDone }: Upke
     if (freeBytes() < databaseBytesInUse + WORTH_BYTES_PRESSING)
       throw new CofferError('storage', 'The disk has too little room to write the database of etcd anew')
     if (isFull) {
-      if (looksAlarmed > 1 + (await placeOf(status))) await rewrite(status)
+      if (looksAlarmed > 1 + (await rankOf(status))) await rewrite(status)
       return true
     }
     const taken = await takeTurn(status)
@@ -128,7 +128,7 @@ export function createUpkeep({ etcd, nowMs, freeBytes, onProblem, onDone }: Upke
   }
 
   /** How many come before this member, who all see the alarm at about the same time: those that do not lead. */
-  async function placeOf({ memberId, leader }: Status): Promise<number> {
+  async function rankOf({ memberId, leader }: Status): Promise<number> {
     const others = (await etcd.members()).filter(({ id, isLearner }) => id !== memberId && !isLearner)
     return memberId === leader ? others.length : others.filter(({ id }) => id !== leader && id < memberId).length
   }
@@ -144,7 +144,7 @@ export function createUpkeep({ etcd, nowMs, freeBytes, onProblem, onDone }: Upke
     return taken.isDone ? taken.revision : null
   }
 
-  /** Of this member, which has done what it can, and of those that are no members any more. Where there is no room etcd raises it again. */
+  /** Takes back the alarm of this member, which has done what it can, and of former members. etcd raises it again if there is no room. */
   async function disarm({ memberId, databaseBytes, quotaBytes, spaceAlarms }: Status): Promise<void> {
     if (spaceAlarms.length === 0) return
     const members = new Set((await etcd.members()).map(({ id }) => id))

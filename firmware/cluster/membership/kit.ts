@@ -1,5 +1,5 @@
 /**
- * What a node needs to join, in one text: format, salt of the backup passphrase, and the rest sealed by a key that is made of the
+ * A text with all that a node needs to join: format, salt of the backup passphrase, and the rest sealed by a key that is made of the
  * backup key. Slot 0 in it is sealed by the unlock passphrase, so that it takes both to come to the domain key.
  */
 
@@ -21,19 +21,19 @@ const hex = z.string().regex(/^([0-9A-Fa-f]{2})+$/)
 const schema = z.object({
   /** The domain key sealed by the unlock passphrase of the node that made this: store/key-slots.ts. */
   slot: z.base64(),
-  /** Of the cluster, for etcd's first start. */
+  /** The cluster's, for etcd's first start. */
   token: z.string(),
   clusterId: id,
-  /** Of the member that joins with it. */
+  /** The member that joins with it. */
   memberId: id,
-  /** Of the records at that moment. */
+  /** The generation of the records at that moment. */
   generation: hex,
   head: z.object({
     format: z.int(),
     n: z.int().nonnegative(),
     sets: z.record(z.string(), z.tuple([z.int().nonnegative(), z.base64()]).readonly()),
   }),
-  /** Of etcd, that the head was written at. */
+  /** etcd's revision at which the head was written. */
   revision: z.int().positive(),
   /** SHA-256 of the head as it lies there. */
   digest: hex,
@@ -53,7 +53,7 @@ export function sealKit(kit: JoinerKit, { salt, key }: { salt: Uint8Array; key: 
 }
 
 interface SealedKit {
-  /** Of the backup passphrase that it opens with. */
+  /** The salt of the backup passphrase that opens it. */
   salt: Uint8Array
   /** Throws `invalid` when it is another key, or the kit was edited. */
   open(backupKey: Uint8Array): JoinerKit
@@ -82,7 +82,7 @@ export function readKit(text: string): SealedKit {
 
 const kitKeyOf = (backupKey: Uint8Array): Uint8Array => deriveSealKey(backupKey, 'coffer joiner kit')
 
-/** Who knows the backup passphrase can seal whatever he likes. */
+/** Anyone who knows the backup passphrase can seal any text. */
 function parsed(bytes: Uint8Array): JoinerKit {
   let value: unknown
   try {

@@ -1,6 +1,6 @@
 /**
- * What a node remembers of the cluster it is in, beside its records and sealed by the device key. It is written in the transaction that
- * makes it true, so that a cut at any moment leaves a node that is alone, or one that is a member.
+ * A node's record of its cluster, kept beside its records and sealed by the device key. It is written in the transaction that makes
+ * it true, so that a cut at any moment leaves a node that is alone, or one that is a member.
  */
 
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -14,20 +14,20 @@ export interface Membership {
    * breaks raft. `removed`: it was a member, and the others have removed it.
    */
   stage: 'joining' | 'member' | 'removed'
-  /** Of this node among the members. */
+  /** The name of this node among the members. */
   name: string
   /** Where the others find it. */
   peerUrl: string
-  /** Of the cluster, for etcd's first start. */
+  /** The cluster's, for etcd's first start. */
   token: string
   /** As etcd says them: 64 bits in lowercase hex. */
   clusterId: string
   memberId: string
-  /** What the cluster had when this node was registered; null for the one that made the cluster. */
+  /** The cluster's records when this node was registered; null for the node that made the cluster. */
   least: Least | null
 }
 
-/** What the records of the cluster must be at least. */
+/** The oldest records that the cluster may have. */
 interface Least {
   generation: string
   head: StoredHead

@@ -109,7 +109,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
   }
 }
 
-/** What a node that has joined must get at the least. */
+/** The oldest head that a node that has joined may be given. */
 function leastOf(device: DeviceArea): Head | null {
   const least = openMembership(device).read()?.least ?? null
   return least && headOf(least.head)

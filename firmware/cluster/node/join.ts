@@ -24,7 +24,7 @@ import { HEAD_KEY } from '../replica/keyspace.ts'
 import { digestOf, expectService, type MembersOptions } from './members.ts'
 import { type ClusterNode, hostOf } from './node.ts'
 
-/** What is waited for without anything coming: a cluster that has more than this node keeps sending. */
+/** The longest silence: a cluster that has more than this node keeps sending. */
 const SILENCE_MS_MAX = 10_000
 const LOOK_MS = 100
 /** As etcd takes them in its arguments. */
@@ -41,7 +41,7 @@ export interface JoiningOptions {
   store: DeviceStore
   configuration: Configuration
   pool: CryptoPool
-  /** Of deriving the backup key. */
+  /** The cost of deriving the backup key. */
   cost: ScryptCost
   collections: readonly string[]
   deviceId: string
@@ -51,7 +51,7 @@ export interface JoiningOptions {
   runQueued: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
   /** As after a start. */
   startAgain: () => Promise<void>
-  /** Of tests. */
+  /** For tests. */
   silenceMsMax?: number
 }
 
@@ -119,7 +119,7 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
       options.chat()?.settled(true)
     })
 
-  /** What makes it a member. */
+  /** Makes this node a member. */
   function replaceRecords(membership: Membership, { slot }: JoinerKit): void {
     const { store: file, device } = store.expect()
     const claim = file.lockStore()

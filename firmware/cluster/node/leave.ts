@@ -32,11 +32,11 @@ export interface LeavingOptions {
   random: Random
   log: Log
   state: () => ApplianceState
-  /** What the cluster holds is not to be believed. */
+  /** The cluster's records were refused. */
   isRefused: () => boolean
   runQueued: <T>(place: QueuePriority, task: () => Promise<T>) => Promise<T>
   openVault: (disk: Disk, domainKey: Uint8Array) => Vault
-  /** What is open is closed. */
+  /** Closes the open records. */
   endSession: () => Promise<void> | void
   /** As after a start. */
   startAgain: () => Promise<void>

@@ -6,8 +6,8 @@ import type { ReplicaTimeouts } from '../replica/timeouts.ts'
 
 export interface ClusterLink {
   /**
-   * A client of this node's etcd, which whoever gives the link has started and which need not answer yet; null where the node is
-   * alone. Asked whenever the records come open, in that turn. The client is closed with them.
+   * A client of this node's etcd, which runs but need not answer yet; null if the node is alone. Called in the turn in which the
+   * records are opened. The client is closed with them.
    */
   connect(device: DeviceArea): Etcd | null
   /** A node that the others have not answered for longer is Failed until they do. Absent: it goes on for ever. */

@@ -90,7 +90,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     return member
   }
 
-  /** What can only be asked of etcd. */
+  /** For calls that only etcd can answer. */
   const expectCluster = (): Membership => {
     expectService(node)
     const { membership } = node
@@ -278,7 +278,7 @@ async function read<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What etcd says no to was not done. */
+/** A change that etcd refuses was not made. */
 async function changing<T>(change: () => Promise<T>, ifGone?: string): Promise<T> {
   const endMs = performance.now() + HEALTHY_MS_MAX
   for (;;) {

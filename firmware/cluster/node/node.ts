@@ -27,7 +27,7 @@ export interface ClusterNodeOptions {
   log: Log
   /** Must never jump. */
   nowMs: () => number
-  /** Of the disk of this node. Throws an error of the file system. */
+  /** Free space on the disk of this node. Throws an error of the file system. */
   freeBytes: () => number
   /** Closes what is open and makes the appliance Failed: this node is no longer a member. */
   leaveFailed(reason: string): void
@@ -38,7 +38,7 @@ export interface ClusterNode {
   readonly service: EtcdService | null
   /** Null for a node that is alone; of a join that was cut it is alone, too. */
   readonly membership: Membership | null
-  /** Of its etcd, whether that runs or not. Throws `unavailable` where it is alone. */
+  /** A client of its etcd, which need not run. Throws `unavailable` if the node is alone. */
   readonly client: Etcd
   /** Since the cluster answered last, or this process began to ask; 0 while it answers. */
   readonly lostMs: number

@@ -1,4 +1,4 @@
-/** What of the cluster lies here, and where in its order that is. What comes is adopted whole, or refused where it does not fit. */
+/** This node's copy of the cluster's records and its position in their order. A change is adopted whole, or refused if it does not fit. */
 
 import { runInSlices } from '../../base/slices.ts'
 import { equalBytes } from '../../crypto/seal.ts'
@@ -18,9 +18,9 @@ interface ApplierOptions {
   copy: VaultCopy
   heads: HeadSealer
   row: PositionRow
-  /** Of a node that has nothing yet: what the cluster had when it was registered. */
+  /** For a node that has nothing yet: the cluster's head when it was registered. */
   least: Head | null
-  /** What this node has proposed and is on its way. */
+  /** The change that this node has proposed and that has no outcome yet. */
   proposal: () => Proposal | null
   isWanted: () => boolean
   onAdopted: (adopted: Adopted) => void
@@ -31,13 +31,13 @@ interface Applier {
   readonly position: Position | null
   /** The number of the change that was adopted last. */
   readonly n: number
-  /** Of all that is to be replaced, some was. */
+  /** A replacement of all records has begun and not ended. */
   readonly isPartial: boolean
-  /** What lies here is what the head of its last change says. What is decided on anything else no node could adopt. */
+  /** The copy matches the head of its last change. A decision on any other copy could be adopted by no node. */
   readonly isWhole: boolean
   /** All that lies in etcd is on its way: it comes, or `catchUp` throws. */
   readonly isReading: boolean
-  /** What was missed cannot be told any more. */
+  /** Missed changes cannot be read any more. */
   mustReadAll(): void
   /**
    * Reads all that lies in etcd where this node cannot go on from what it has; of a learner, wherever its member has anything newer.
@@ -100,7 +100,7 @@ export function createApplier(options: ApplierOptions): Applier {
     onAdopted({ id: next.id, revision: next.revision, isAlone })
   }
 
-  /** What does not fit may be what lies here. */
+  /** Where a change does not fit, the fault may be in this copy. */
   function refusalOrDamage(error: unknown): unknown {
     return copy.isDamaged ? new EtcdError('compacted', 'What lies here is damaged', error) : refusalOf(error)
   }
@@ -188,7 +188,7 @@ export function expectNotOlder(entry: KeyValue | null, revision: number): void {
   if (expectHead(entry).revision < revision) throw new IntegrityError('it is older than what this node has')
 }
 
-/** What this node has decided on is adopted as it was decided. What came must be that; to remove what is missing is no change. */
+/** This node's own change is adopted as it was decided. The one that came must equal it; removing a missing record is no change. */
 function ownSteps({ writes, draft }: Proposal, records: readonly (Step & { key: string })[]): readonly Step[] {
   const came = new Map(records.map(({ key, sealed }) => [key, sealed]))
   const isSame = ({ key, value }: Write): boolean => {

@@ -1,13 +1,13 @@
-/** What was changed before a moment: the newest head is asked for, and waited for until this node has adopted it. */
+/** Waits for all changes made before a moment: asks for the newest head and waits until this node has adopted it. */
 
 import type { Etcd } from '../etcd/etcd.ts'
 import { HEAD_KEY } from './keyspace.ts'
 
 interface BarrierOptions {
   etcd: Etcd
-  /** Of asking. */
+  /** The timeout of the question. */
   timeoutMs: number
-  /** Of the head that was adopted last. */
+  /** The revision of the head that was adopted last. */
   revision: () => number
   /** False once nothing is adopted any more. */
   isRunning: () => boolean
@@ -18,7 +18,7 @@ interface Barrier {
   newest(): Promise<number>
   /** True once that was adopted; false when it took too long, or nothing is adopted any more. */
   adopted(revision: number, timeoutMs: number): Promise<boolean>
-  /** Whoever waits for what has been adopted by now, or will not be, goes on. */
+  /** Lets those go on whose head was adopted, or will not be. */
   release(): void
 }
 

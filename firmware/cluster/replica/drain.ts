@@ -1,5 +1,5 @@
 /**
- * What a node's own etcd has committed and its records do not have yet, taken without asking the others: before the node goes on alone.
+ * Takes changes that this node's own etcd has committed and its records lack, without asking the others: before the node goes on alone.
  */
 
 import type { Random } from '../../crypto/random.ts'

@@ -11,9 +11,9 @@ import { type Head, headOf, type StoredHead, storedHead } from '../../store/head
 import { IntegrityError } from './integrity-error.ts'
 
 export interface ClusterHead {
-  /** Of the records: where they lie. */
+  /** The generation of the records, which tells where they are. */
   generation: string
-  /** Drawn for each change: whoever proposed it knows it again. */
+  /** Drawn for each change, so that its proposer recognizes it. */
   id: string
   /** Who made the change. */
   member: string
@@ -24,7 +24,7 @@ const ID_BYTES = 12
 
 export const newChangeId = (random: Random): string => Buffer.from(random(ID_BYTES)).toString('hex')
 
-/** Of all that lies in etcd. Whoever writes another one says so in its heads; those who do not know it follow no more. */
+/** The format of everything in etcd. A node that writes another one says so in its heads; nodes that do not know it stop following. */
 const FORMAT = 1
 
 interface Stored {

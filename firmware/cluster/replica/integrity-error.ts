@@ -12,6 +12,6 @@ export class IntegrityError extends Error {
   }
 }
 
-/** What came, and the store does not take, is refused; everything else failed. */
+/** A received change that the store does not take is refused; any other error is a failure. */
 export const refusalOf = (error: unknown): unknown =>
   error instanceof CofferError && error.code === 'invalid' ? new IntegrityError(error.message, error) : error

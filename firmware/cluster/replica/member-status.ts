@@ -19,7 +19,7 @@ interface MemberStatusOptions {
   contact: Heartbeat
   nowMs: () => number
   timeouts: ReplicaTimeouts
-  /** What lies here is what the head of its last change says. */
+  /** The copy matches the head of its last change. */
   isWhole: () => boolean
 }
 
@@ -37,7 +37,7 @@ interface MemberStatus {
   readonly caughtUp: Promise<void>
   /** Ends then, too, or when that will not be any time soon. */
   readonly decided: Promise<void>
-  /** What a change is refused with at present, or null. */
+  /** The error that changes are refused with at present, or null. */
   changeRefusal(): CofferError | null
   /** It has what the others have; a learner, what its own member has. */
   noteCaughtUp(): void

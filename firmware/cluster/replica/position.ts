@@ -3,13 +3,13 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CLUSTER_POSITION, type DeviceArea } from '../../store/device-area.ts'
 
-/** What was adopted last. */
+/** The change that was adopted last. */
 export interface Position {
-  /** Of the records: where they lie in etcd. */
+  /** The generation of the records, which tells where they are in etcd. */
   generation: string
   /** That its head was written at. */
   revision: number
-  /** Of its head. */
+  /** The id of its head. */
   id: string
 }
 
@@ -18,7 +18,7 @@ export interface PositionRow {
   read(): Position | null
   /** Call within a transaction. */
   put(position: Position): void
-  /** What lies here is neither what was, nor what is to be. Call within a transaction. */
+  /** The copy is between two states. Call within a transaction. */
   remove(): void
 }
 

@@ -1,7 +1,7 @@
 /**
  * Changes that this node wants: decided on what it has, proposed as one transaction on the head they were decided on, and done once
  * this node has adopted it. Where another node was faster they are decided again. What etcd does not answer is proposed again, the
- * same: what it compares lets it happen once. Whoever asks for a change has an answer after `outcomeMsMax`, whatever it waits for.
+ * same: what it compares lets it happen once. The caller of a change has an answer after `outcomeMsMax` in every case.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -22,7 +22,7 @@ import type { ReplicaTimeouts } from './timeouts.ts'
 const LOSSES_PATIENT = 2 // from then on a pause lets others be first
 const PAUSE_MS_MAX = 16
 
-/** What was adopted; null where many changes were at once. */
+/** The adopted change; null for many at once. */
 export interface Adopted {
   id: string
   revision: number
@@ -36,9 +36,9 @@ interface ProposalsOptions {
   nowMs: () => number
   timeouts: ReplicaTimeouts
   sealHead(head: Head, id: string): Uint8Array
-  /** What was adopted last: where records lie, and the revision that its head was written at. */
+  /** Generation of the records, and the revision of the head that was adopted last. */
   position(): { generation: string; revision: number }
-  /** What a change is refused with at present. */
+  /** The error that changes are refused with at present. */
   refusal(): CofferError | null
   /** Nothing could be decided on what lies here. */
   onFailure(): void
@@ -52,7 +52,7 @@ type Fate = 'done' | 'lost' | 'unknown'
 export interface Proposal {
   readonly id: string
   readonly draft: ChangeDraft
-  /** What etcd is asked to write beside the head. */
+  /** Writes to etcd beside the head. */
   readonly writes: readonly Write[]
 }
 
@@ -61,9 +61,9 @@ interface Proposals {
   add<T>(decide: () => Decision<T>): Promise<T>
   /** The one that is on its way. */
   readonly current: Proposal | null
-  /** What was adopted tells the fate of what is on its way. */
+  /** Decides the outcome of proposals by the adopted change. */
   note(adopted: Adopted): void
-  /** What waits is refused; what is on its way is given its time. */
+  /** Refuses waiting changes; proposals under way keep their time. */
   refuse(error: CofferError): void
   /** The same, and nobody will tell what became of what is on its way. */
   giveUp(error: CofferError): void
@@ -75,7 +75,7 @@ interface Proposals {
 export function createProposals(options: ProposalsOptions): Proposals {
   const { etcd, copy, random, nowMs, timeouts, sealHead, position, refusal, onFailure, adopted } = options
   const waiting: WaitingChange[] = []
-  /** Those that wait, or are on their way, and have no answer yet. */
+  /** Changes that wait or are proposed, without an answer yet. */
   const unanswered = new Set<WaitingChange>()
   let current: (Proposal & { revision: number; decide: (fate: Fate) => void }) | null = null
   let isRunning = false
@@ -191,7 +191,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     }
   }
 
-  /** What still waits is not done, for certain. */
+  /** A change that still waits was certainly not made. */
   function endWaiting(entry: WaitingChange): void {
     const at = waiting.indexOf(entry)
     if (at !== -1) waiting.splice(at, 1)

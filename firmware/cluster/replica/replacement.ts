@@ -22,7 +22,7 @@ const TRIES_MAX = 20
 
 interface ReplicaReplacement {
   generation: string
-  /** What lies there until it is the cluster's, and at which revision it was written: the move is only made as long as it does. */
+  /** The key that reserves the place until it is the cluster's, and its revision: the move is made only while the key is unchanged. */
   reservation: { key: string; revision: number }
   /** With the number of the newest change that has written one of them. */
   head: Head

@@ -34,16 +34,16 @@ interface ReplicaOptions {
   domainKey: Uint8Array
   /** Makes the store a copy whose changes are made here. */
   replicate(change: <T>(decide: () => Decision<T>) => Promise<T>): VaultCopy
-  /** Of this node, in the heads of its changes. */
+  /** This node's name in the heads of its changes. */
   member: string
   random: Random
   /** Must never jump. */
   nowMs?: () => number
   timeouts?: ReplicaTimeouts
-  /** What is known of the cluster since before. */
+  /** Contact with the cluster from before. */
   contact?: Heartbeat
   position: PositionRow
-  /** Of a node that has nothing yet: what the cluster had when it was registered. */
+  /** For a node that has nothing yet: the cluster's head when it was registered. */
   least?: Head | null
   /** It follows no more. */
   onRefusal(refusal: IntegrityError): void
@@ -59,7 +59,7 @@ export interface Replica {
   readonly lostMs: number
   /** Since this node had what the others have: they do not answer, or it cannot take it. 0 while it has. */
   readonly behindMs: number
-  /** What keeps it from that, though they answer; it is tried again. Null for nothing. */
+  /** Why it is not, although the others answer; it tries again. Null if nothing is wrong. */
   readonly syncFailure: string | null
   /** Why nothing is followed any more, or null. */
   readonly refusal: string | null
@@ -67,7 +67,7 @@ export interface Replica {
   readonly conflicts: number
   /** The number of the change that was adopted last. */
   readonly n: number
-  /** What this node's etcd says of itself; null where it does not answer. */
+  /** Figures of this node's etcd; null if it does not answer. */
   figures(): Promise<{ members: number; databaseBytes: number; isLeader: boolean } | null>
   /** Ends when this node has got what the others had when it began; throws what ended it before. */
   caughtUp(): Promise<void>
@@ -86,7 +86,7 @@ export interface Replica {
   /**
    * Puts these records in the place of all, on every node: replacement.ts. Ends when this node has them. Throws `unavailable` where
    * another domain key has sealed them, `invalid` for damaged ones, `busy`; only with the last it is not known whether it was done. While
-   * they are written, who asks for it may lose the right to: then it throws what he is refused with.
+   * they are written, the caller may lose the right to do so: then it throws that refusal.
    */
   replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void>
   close(): void

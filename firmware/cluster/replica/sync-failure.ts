@@ -1,4 +1,4 @@
-/** What keeps a node from having what the others have, from the first failure until it has caught up. */
+/** Why a node lacks what the others have, from the first failure until it has caught up. */
 
 import { CofferError, describe } from '../../base/error.ts'
 import { EtcdError } from '../etcd/error.ts'
@@ -33,7 +33,7 @@ export class SyncFailure {
     return this.#faults >= FAULTS_MAX
   }
 
-  /** What a change is refused with meanwhile. */
+  /** The error that changes are refused with meanwhile. */
   get refusal(): CofferError {
     if (this.#error instanceof CofferError) return this.#error
     return new CofferError('busy', 'This node cannot get what the others have at present')

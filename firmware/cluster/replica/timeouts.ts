@@ -11,7 +11,7 @@ export interface ReplicaTimeouts {
   openingMsMax: number
   /** A watch that does not tell of a head that was read elsewhere is begun anew. */
   stalledMs: number
-  /** What a read may wait for the others. */
+  /** How long a read may wait for the others. */
   barrierMsMax: number
   /** A leader that was killed leaves proposals behind that etcd gives up on after seven seconds only: the same is sent again. */
   resendMs: number
