@@ -53,7 +53,7 @@ const deviceEvents: Probe = async (ask) => {
 
 const newDevice = async ({ owner }: Ask): Promise<number> => (await owner.post('/register_client_device')).device_id
 
-/** The first parameter that is missing from a registration with nothing but a device. */
+/** The code that answers a registration of a device without any other parameter. */
 const registersDevice: Probe = async (ask) => {
   const device_id = await newDevice(ask)
   return ask.code('POST', '/mobile_push/register', { device_id })
