@@ -14,13 +14,6 @@ export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return decodeInto(text, bytes) === length ? bytes : null
 }
 
-/** How many bytes were decoded into `target`, or null when the text is not base64 or they have no room. */
-export function readBase64Into(text: string, target: Uint8Array): number | null {
-  const length = decodedLength(text)
-  if (length === null || length > target.length) return null
-  return decodeInto(text, target) === length ? length : null
-}
-
 function decodedLength(text: string): number | null {
   if (text.length % 4 !== 0 || !BASE64.test(text)) return null
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0

@@ -32,17 +32,19 @@ type RequestStatus = 405 | 406 | 414 | 415 | 501
 /** A request that is refused as one of HTTP, whatever it asks for. */
 export class RequestError extends Error {
   readonly status: RequestStatus
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: RequestStatus, message: string) {
+  constructor(status: RequestStatus, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
     this.name = 'RequestError'
     this.status = status
+    this.headers = headers
   }
 }
 
 /** The answer to an error. What nobody foresaw is logged, and the client learns nothing of it. */
 export function errorReply(error: unknown, log: Log): Reply {
-  if (error instanceof RequestError) return refusal(error.status, error.message)
+  if (error instanceof RequestError) return refusal(error.status, error.message, error.headers)
   if (!(error instanceof CofferError)) {
     log.error('general', `unexpected exception: ${describe(error)}`)
     return refusal('internal', 'Internal error')

@@ -7,7 +7,7 @@ import { encodeBase64, readBase64 } from '../../firmware/base/base64.ts'
 import { etagOf, judge } from '../../firmware/http/request/conditions.ts'
 import { acceptable, mediaType } from '../../firmware/http/request/media.ts'
 import { createRoutes } from '../../firmware/http/routes.ts'
-import { readBasic } from '../../firmware/kms/pipeline/basic-credentials.ts'
+import { readCredentials } from '../../firmware/kms/pipeline/credentials.ts'
 
 const userIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,9}(~[A-Za-z0-9][A-Za-z0-9_.-]{0,9})?$/)
 
@@ -15,9 +15,9 @@ test('Basic credentials come back as they were sent, the passphrase byte by byte
   fc.assert(
     fc.property(userIds, fc.uint8Array(), fc.constantFrom('Basic', 'basic', 'BASIC'), (user, passphrase, scheme) => {
       const bytes = Buffer.concat([Buffer.from(`${user}:`), passphrase])
-      const credentials = readBasic(`${scheme} ${bytes.toString('base64')}`)
-      assert.equal(credentials?.userId, user)
-      const copy = credentials?.withPassphrase((lent) => lent.slice())
+      const credentials = readCredentials(`${scheme} ${bytes.toString('base64')}`)
+      assert.equal(credentials?.user, user)
+      const copy = credentials?.withSecret((lent) => lent.slice())
       assert.deepEqual([...(copy ?? [])], [...passphrase])
     }),
   )
@@ -47,10 +47,10 @@ test('malformed Basic headers give no credentials', () => {
     encode(`${'a'.repeat(129)}:passphrase`),
     encode('a\n:passphrase'),
   ]
-  for (const header of malformed) assert.equal(readBasic(header), null, String(header))
-  const longest = readBasic(encode(`${'n'.repeat(128)}~${'a'.repeat(128)}:`))
+  for (const header of malformed) assert.equal(readCredentials(header), null, String(header))
+  const longest = readCredentials(encode(`${'n'.repeat(128)}~${'a'.repeat(128)}:`))
   assert.equal(
-    longest?.withPassphrase(({ length }) => length),
+    longest?.withSecret(({ length }) => length),
     0,
   )
 })
@@ -63,7 +63,7 @@ test('any text as an authorization header is read without an exception', () => {
         fc.base64String().map((text) => `Basic ${text}`),
       ),
       (header) => {
-        readBasic(header)
+        readCredentials(header)
       },
     ),
   )

@@ -1,6 +1,6 @@
-/** What of a request goes to the audit log of the appliance. Contract section 1.6. */
+/** Tells the audit log of the appliance of requests. Contract section 1.6. */
 
-import type { Exchange } from '../../http/server/exchange.ts'
+import type { Attempt } from '../../http/endpoint/attempt.ts'
 import { type AuditShare, type ChatAuditEvent, STRANGERS } from '../link/chat-audit-event.ts'
 import type { Audit, Declaration } from './declaration.ts'
 import { statusOf } from './envelope.ts'
@@ -16,64 +16,71 @@ export interface Auditor {
   record(act: ChatAuditEvent): Promise<void> | undefined
 }
 
-export interface Attempt {
-  /** The caller was refused for this, with these credentials or none. */
-  refused(error: unknown, who: { account: number } | { email: string } | null): void
-  /** Acts, and tells of it if it is to be told. */
-  act<T>(request: Admitted, act: () => Promise<T>): Promise<T>
+/** Credentials name an email address. */
+export type ChatAttempt = Attempt<Pick<Declaration<never, never>, 'method' | 'path' | 'audit'>, { account: number }>
+
+/** Tells of a request that ended before it was authorized, if there is something to tell. */
+export function recordRefusal(auditor: Auditor, attempt: ChatAttempt, error: unknown): void {
+  const { endpoint, claimed, caller } = attempt
+  const status = statusOf(error)
+  if (caller === undefined) {
+    if (claimed !== undefined && status === 401) tell(auditor, attempt, auditor.accountOf(claimed), STRANGERS, status)
+  } else if (endpoint?.audit !== undefined)
+    tell(auditor, attempt, caller.account, auditor.shareOf(caller.account), status)
 }
 
-interface Admitted {
-  account: number | null
-  path: Readonly<Record<string, unknown>>
-  /** As sent. */
-  values: ReadonlyMap<string, string>
+/** `path`: its parameters as read; `values`: the others as sent. */
+interface Input {
+  readonly path: Readonly<Record<string, unknown>>
+  readonly values: ReadonlyMap<string, string>
 }
 
-export function createAttempt(
+/** Acts, and tells of it if it is to be told. */
+export async function recordAct<T>(
   auditor: Auditor,
-  { method, path: declared, audit }: Pick<Declaration<never, never>, 'method' | 'path' | 'audit'>,
-  { address }: Exchange,
-): Attempt {
-  const path = declared.replace(/:(\w+)/g, '{$1}')
-  const tell = (user: number | null, share: AuditShare, result: number, facts: ChatAuditEvent['facts'] = {}) =>
-    auditor.record({ user, address, method, path, result, facts, share })
-
-  return {
-    refused(error, who) {
-      const status = statusOf(error)
-      if (who !== null && 'email' in who && status === 401) tell(auditor.accountOf(who.email), STRANGERS, status)
-      if (who !== null && 'account' in who && audit !== undefined)
-        tell(who.account, auditor.shareOf(who.account), status)
-    },
-    async act({ account, path: segments, values }, act) {
-      if (audit === undefined || audit.parameters?.every((name) => !values.has(name))) return act()
-      const claim = audit.signsIn?.claim
-      const claimed = claim == null ? null : auditor.accountOf(values.get(claim) ?? '')
-      const share = account === null ? STRANGERS : auditor.shareOf(account) // before the call, which may change the role
-      const facts = { ...numbers(segments), ...numbers(chosen(values, audit)) }
-      let answer: Awaited<ReturnType<typeof act>>
-      try {
-        if (account !== null) auditor.expectBudget(account)
-        answer = await act()
-      } catch (error) {
-        const status = statusOf(error)
-        tell(account ?? claimed, share, status, facts)
-        throw error
-      }
-      const { email, user_id: made } = (answer ?? {}) as { email?: unknown; user_id?: unknown }
-      const user = account ?? (typeof email === 'string' ? auditor.accountOf(email) : null)
-      const own = account === null && user !== null ? auditor.shareOf(user) : share
-      await tell(user, own, 200, audit.signsIn === undefined ? { ...facts, ...numbers({ made }) } : facts)
-      return answer
-    },
+  attempt: ChatAttempt,
+  { path, values }: Input,
+  act: () => Promise<T>,
+): Promise<T> {
+  const { audit } = attempt.endpoint ?? {}
+  if (audit === undefined || audit.parameters?.every((name) => !values.has(name))) return act()
+  const account = attempt.caller?.account ?? null
+  const claim = audit.signsIn?.claim
+  const claimed = claim == null ? null : auditor.accountOf(values.get(claim) ?? '')
+  const share = account === null ? STRANGERS : auditor.shareOf(account) // before the call, which may change the role
+  const facts = { ...numbers(path), ...numbers(chosen(values, audit)) }
+  let answer: Awaited<T>
+  try {
+    if (account !== null) auditor.expectBudget(account)
+    answer = await act()
+  } catch (error) {
+    tell(auditor, attempt, account ?? claimed, share, statusOf(error), facts)
+    throw error
   }
+  const { email, user_id: made } = (answer ?? {}) as { email?: unknown; user_id?: unknown }
+  const user = account ?? (typeof email === 'string' ? auditor.accountOf(email) : null)
+  const own = account === null && user !== null ? auditor.shareOf(user) : share
+  await tell(auditor, attempt, user, own, 200, audit.signsIn === undefined ? { ...facts, ...numbers({ made }) } : facts)
+  return answer
+}
+
+function tell(
+  auditor: Auditor,
+  { address, endpoint }: ChatAttempt,
+  user: number | null,
+  share: AuditShare,
+  result: number,
+  facts: ChatAuditEvent['facts'] = {},
+): Promise<void> | undefined {
+  if (endpoint === undefined) return undefined
+  const path = endpoint.path.replace(/:(\w+)/g, '{$1}')
+  return auditor.record({ user, address, method: endpoint.method, path, result, facts, share })
 }
 
 const chosen = (values: ReadonlyMap<string, string>, { facts = [] }: Audit): Record<string, unknown> =>
   Object.fromEntries(facts.map((name) => [name, values.get(name)]))
 
-/** What of it is a whole number. */
+/** Keeps whole numbers alone. */
 function numbers(values: Readonly<Record<string, unknown>>): Record<string, number> {
   const whole = Object.entries(values).filter(([, value]) => /^\d{1,15}$/.test(String(value)))
   return Object.fromEntries(whole.map(([name, value]) => [name, Number(value)]))

@@ -2,9 +2,24 @@
 
 import { ChatError } from '../base/error.ts'
 
-export interface Rate {
+interface Rate {
   calls: number
   withinMs: number
+}
+
+export interface RateLimits {
+  account: Rate
+  address: Rate
+  media: Rate
+  /** What an account changes that is told to the audit log of the appliance. */
+  changes: Rate
+}
+
+export const RATE_LIMITS: RateLimits = {
+  account: { calls: 200, withinMs: 60_000 },
+  address: { calls: 100, withinMs: 60_000 },
+  media: { calls: 2000, withinMs: 60_000 }, // a page of messages shows dozens of pictures, an office shares an address
+  changes: { calls: 100, withinMs: 3_600_000 },
 }
 
 const NAMES_MAX = 20_000 // addresses are anybody's to make up; when full, the one whose window began first is forgotten

@@ -9,6 +9,7 @@ import { wipe } from '../../base/secret.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
 import type { ScryptCost } from '../../crypto/types.ts'
+import type { BasicCredentials } from '../../http/endpoint/basic.ts'
 import { storageFailure } from '../../store/failure.ts'
 import { DECLARATIONS, OTHER_DECLARATIONS } from '../api/declarations.ts'
 import type { Services } from '../api/declare.ts'
@@ -19,9 +20,10 @@ import { createLevels } from '../levels/levels.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import { startBotCalls } from '../outgoing/bot-calls.ts'
 import { type Resolver, systemNetwork } from '../outgoing/post.ts'
-import type { ChatCredentials } from '../pipeline/credentials.ts'
+import type { AuthenticatedCaller } from '../pipeline/callers.ts'
 import type { Who } from '../pipeline/declaration.ts'
-import { type Api, type AuthenticatedCaller, createApi, type RateLimits } from '../pipeline/pipeline.ts'
+import { type Api, createApi } from '../pipeline/pipeline.ts'
+import type { RateLimits } from '../pipeline/rate-limit.ts'
 import { sessionCookie } from '../pipeline/session-cookie.ts'
 import { createOwnerNotices } from '../realm/bots/owner-notices.ts'
 import { limitBotsToOwners } from '../realm/bots/owners.ts'
@@ -168,7 +170,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     others: OTHER_DECLARATIONS,
     services,
     isReady: () => isOpen && realm.state.organization.size > 0,
-    authenticate: (credentials, _client, host) => authenticate(realm, credentials, host),
+    authenticate: (credentials, host) => authenticate(realm, credentials, host),
     authenticateSession: (secret, host) => authenticateSession(realm, secret, host),
     authenticateWebhook: (key, host) => authenticateWebhook(realm, key, host),
     authorize,
@@ -251,10 +253,10 @@ function announceRestart(events: EventHub, generation: number): void {
 
 function authenticate(
   realm: Realm,
-  { email, key }: ChatCredentials,
+  { user: email, withSecret }: BasicCredentials,
   host: string | undefined,
 ): AuthenticatedCaller<User> {
-  const { user, apiKey } = findByKey(realm, email, key, host)
+  const { user, apiKey } = withSecret((key) => findByKey(realm, email, key, host))
   const session = sessionOf(realm, user, apiKey, `user ${payerOf(user)}`)
   noteUse(realm, apiKey)
   noteHost(realm, user, host)

@@ -13,8 +13,7 @@ import { etagOf, judge } from '../../http/request/conditions.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import { acceptsCoding } from '../pipeline/compression.ts'
 import { failureReply } from '../pipeline/envelope.ts'
-import { RATE_LIMITS } from '../pipeline/pipeline.ts'
-import { createRateLimiter } from '../pipeline/rate-limit.ts'
+import { createRateLimiter, RATE_LIMITS } from '../pipeline/rate-limit.ts'
 
 /** One file of the page: tools/build-chat-page.ts writes them into one, the index first. */
 export interface PageFile {

@@ -1,6 +1,4 @@
-/** What the endpoints of both services have in common. */
-
-type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
 export interface Endpoint {
   readonly method: Method

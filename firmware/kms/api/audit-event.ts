@@ -2,16 +2,15 @@
 
 import type { AuditEvent, AuditLineKind } from '../../audit/chain.ts'
 import { USER_ID_PATTERN } from '../domain/identifiers.ts'
-import type { Attempt } from '../pipeline/auditor.ts'
-import { auditKind, isRefused } from '../pipeline/auditor.ts'
+import { auditKind, isRefused, type KmsAttempt } from '../pipeline/auditor.ts'
 import type { Declaration } from '../pipeline/endpoint.ts'
 import type { Services } from './services.ts'
 
-type Audited = Attempt<Services> & { declaration: Declaration<Services> }
+type Audited = KmsAttempt<Services> & { endpoint: Declaration<Services> }
 
 /** Nothing of it is taken from the query; of the body only what the declaration tells as `facts`. */
 export function auditEvent(attempt: Audited, status: number, time: string): AuditEvent {
-  const { declaration, caller, claimedUserId = '', address, params = {}, request, result } = attempt
+  const { endpoint: declaration, caller, claimed = '', address, params = {}, request, result } = attempt
   const { path } = declaration
   const { id: ownKey, ...named } = facts(params)
   const { key: statedKey, ...stated } = facts(request === undefined ? {} : (declaration.facts?.(request) ?? {}))
@@ -22,7 +21,7 @@ export function auditEvent(attempt: Audited, status: number, time: string): Audi
   if (made !== undefined && made !== key && !Object.values(more).includes(made)) more.made = made
   return {
     time,
-    user: caller?.userId ?? claimedUserId,
+    user: caller?.userId ?? claimed,
     address,
     action: actionOf(declaration),
     key,
@@ -48,8 +47,8 @@ const actions = new WeakMap<Declaration<Services>, string>()
  * The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change, and what ended before the
  * key was to be used, for want of a key, of room in the log or of a valid body, is no use.
  */
-export function kindOf({ declaration, request }: Audited, status: number): AuditLineKind {
-  const kind = auditKind(declaration)
+export function kindOf({ endpoint, request }: Audited, status: number): AuditLineKind {
+  const kind = auditKind(endpoint)
   if (kind === 'use' && request !== undefined && !isRefused(status)) return 'use'
   return kind === 'change' && status < 300 ? 'change' : 'refusal'
 }
@@ -63,7 +62,7 @@ function facts(values: Readonly<Record<string, string | undefined>>): Record<str
 const FACT = new RegExp(`${USER_ID_PATTERN.source}|^[A-Za-z0-9_.:, -]{1,128}$`)
 
 /** The id that was generated or given to what was made. */
-function madeBy(result: Attempt<Services>['result']): string | undefined {
+function madeBy(result: KmsAttempt<Services>['result']): string | undefined {
   if (result === undefined) return undefined
   if ('json' in result && typeof result.json === 'object' && result.json !== null && 'id' in result.json)
     return String(result.json.id)

@@ -263,7 +263,7 @@ export const clusterDeclarations = [
     errors: { 412: 'It is in no cluster, or that has answered in the last minute and is not refused.' },
     handle: async ({ services, address, credentials }) => {
       const { appliance, log } = services
-      const passphrase = credentials!.withPassphrase((bytes) => copySecret(bytes))
+      const passphrase = credentials!.withSecret((bytes) => copySecret(bytes))
       try {
         const isRight = await appliance.limiter.attempt(address, UNLOCK_USER, async (place) => {
           if (appliance.audit === undefined) return null // the store is closed: nothing could tell a right one

@@ -22,7 +22,7 @@ export const keyParams = z.object({ id })
 
 export type KeyTarget = { services: Services; caller: Caller; params: { id: string } }
 
-/** Step 12 of the endpoints below a key. */
+/** For the endpoints below a key. */
 export const keyExists = (request: KeyTarget): void => {
   domainOf(request).keys.get(request.caller.namespace, request.params.id)
 }

@@ -2,7 +2,8 @@
 
 import { STATUS_CODES } from 'node:http'
 import { STATES } from '../../base/states.ts'
-import type { Declaration, Method, MultipartForm } from '../pipeline/endpoint.ts'
+import type { Method } from '../../http/endpoint/endpoint.ts'
+import type { Declaration, MultipartForm } from '../pipeline/endpoint.ts'
 import { bodyBytesMax } from '../pipeline/endpoint.ts'
 import { createSchemaSet, type JsonSchema } from './json-schema.ts'
 

@@ -1,4 +1,4 @@
-/** Who may do what, asked when a request comes and again when it acts: contract section 1.7, checks 2, 6 and 7. */
+/** Who may do what, asked when a request comes and again when it acts: contract section 1.7, `authenticate` and `authorize`. */
 
 import { CofferError, wrongState } from '../../base/error.ts'
 import type { QueuePriority } from '../../base/fair-queue.ts'
@@ -6,8 +6,8 @@ import type { Log } from '../../base/log.ts'
 import type { LoginLimiter } from '../../base/login-limiter.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
-import type { Attempt as Audited } from './auditor.ts'
-import { readBasic } from './basic-credentials.ts'
+import type { KmsAttempt } from './auditor.ts'
+import { readCredentials } from './credentials.ts'
 import type { Declaration, EndpointAccess, Request } from './endpoint.ts'
 import type { ClusterView, ReadBarrier } from './read-barrier.ts'
 
@@ -29,10 +29,10 @@ export interface AccessOptions {
 }
 
 interface AccessChecks<S> {
-  /** Check 6. Throws `unauthenticated`, or `limited`. */
-  authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller>
-  /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */
-  assertAdmitted(
+  /** Throws `unauthenticated`, or `limited`. */
+  authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller>
+  /** State, account, role and namespace as they are at this moment, for a request that came in `epoch`. */
+  authorize(
     declaration: Declaration<S>,
     access: EndpointAccess | 'public',
     request: Request<S, unknown, unknown, unknown>,
@@ -41,15 +41,15 @@ interface AccessChecks<S> {
 }
 
 export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): AccessChecks<S> {
-  async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
+  async function authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller> {
     const { address } = exchange
-    const credentials = readBasic(exchange.header('authorization'))
+    const credentials = readCredentials(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
-    const { userId, withPassphrase } = credentials
-    attempt.claimedUserId = userId
+    const { user: userId, withSecret } = credentials
+    attempt.claimed = userId
     const verify = (place: QueuePriority) =>
-      confirm.null(() => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place)))
-    const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
+      confirm.null(() => withSecret((passphrase) => options.authenticate(userId, passphrase, place)))
+    const recall = () => withSecret((passphrase) => options.recall?.(userId, passphrase) ?? null)
     const caller = await options.limiter.attempt(address, userId, verify, recall)
     if (caller !== null) {
       attempt.caller = caller
@@ -60,7 +60,7 @@ export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): A
     throw new CofferError('unauthenticated', 'Wrong credentials')
   }
 
-  function assertAdmitted(
+  function authorize(
     declaration: Declaration<S>,
     access: EndpointAccess | 'public',
     request: Request<S, unknown, unknown, unknown>,
@@ -71,17 +71,17 @@ export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): A
     const { caller } = request
     if (options.isCurrent?.(caller) === false)
       throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
-    authorize(access, caller)
+    expectRole(access, caller)
     declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
   }
 
-  function authorize(access: EndpointAccess, caller: Caller): void {
+  function expectRole(access: EndpointAccess, caller: Caller): void {
     const isMeant = access.roles.includes(caller.role) && (access.scope === 'any' || caller.namespace === '')
     if (!isMeant) throw new CofferError('forbidden', whoMay(access))
     if (options.namespaceExists?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
-  return { authenticate, assertAdmitted }
+  return { authenticate, authorize }
 }
 
 /** So that whoever is refused knows whom to ask. */

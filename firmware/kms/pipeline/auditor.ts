@@ -1,23 +1,14 @@
 /** Which requests are recorded in the audit log. Contract section 7.6. */
 
+import type { Attempt } from '../../http/endpoint/attempt.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Declaration, Request, Result } from './endpoint.ts'
 
-/** A request and what is known of it, filled in as it passes the checks. */
-export interface Attempt<S> {
-  readonly address: string
-  /** Present from check 6 on. */
-  declaration?: Declaration<S>
-  /** As sent, percent-decoded; not checked. */
-  params?: Readonly<Record<string, string>>
-  /** As sent with credentials; whether they are right, `caller` tells. */
-  claimedUserId?: string
-  caller?: Caller
-  /** Checks 6 and 7 were passed. */
-  isAuthorized: boolean
+/** Credentials name a user id. */
+export interface KmsAttempt<S> extends Attempt<Declaration<S>, Caller> {
   /** Somebody else has written the line, or failed to. */
   isRecorded?: boolean
-  /** With the body, present from check 15 on. */
+  /** With its body, present once it acts. */
   request?: Request<S, unknown, unknown, unknown>
   result?: Result
 }
@@ -26,7 +17,7 @@ export interface Auditor<S> {
   /** Throws when what such a request does could not be recorded, or would push out too much: then it must not happen. */
   expectRoom(kind: AuditKind, caller: Caller | undefined): void
   /** The answer waits for the promise if there is one, and is an error when it fails. */
-  record(attempt: Attempt<S> & { declaration: Declaration<S> }, status: number): Promise<void> | undefined
+  record(attempt: KmsAttempt<S> & { endpoint: Declaration<S> }, status: number): Promise<void> | undefined
 }
 
 type AuditKind = NonNullable<Declaration<unknown>['audit']>
@@ -40,12 +31,16 @@ const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
 export const isRefused = (status: number): boolean => REFUSED.has(status)
 
 /** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
-export function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> | undefined {
+export function recordAttempt<S>(
+  auditor: Auditor<S>,
+  attempt: KmsAttempt<S>,
+  status: number,
+): Promise<void> | undefined {
   if (attempt.isRecorded || !isDeclared(attempt)) return undefined
-  const { declaration, isAuthorized } = attempt
-  const isRecorded = isRefused(status) || (isAuthorized && auditKind(declaration) !== 'none')
+  const { endpoint, isAuthorized } = attempt
+  const isRecorded = isRefused(status) || (isAuthorized && auditKind(endpoint) !== 'none')
   return isRecorded ? auditor.record(attempt, status) : undefined
 }
 
-const isDeclared = <S>(attempt: Attempt<S>): attempt is Attempt<S> & { declaration: Declaration<S> } =>
-  attempt.declaration !== undefined
+const isDeclared = <S>(attempt: KmsAttempt<S>): attempt is KmsAttempt<S> & { endpoint: Declaration<S> } =>
+  attempt.endpoint !== undefined

@@ -1,4 +1,4 @@
-/** Bodies of requests, as their declarations have them: checks 8 and 14 of contract section 1.7. */
+/** Bodies of requests, as their declarations have them. */
 
 import { matchSchema, parseText, readText } from '../../base/json.ts'
 import { RequestError } from '../../http/errors.ts'

@@ -2,16 +2,15 @@
 
 import type { z } from 'zod'
 import type { ApplianceState } from '../../base/states.ts'
+import type { BasicCredentials } from '../../http/endpoint/basic.ts'
+import type { Endpoint } from '../../http/endpoint/endpoint.ts'
 import { BODY_BYTES_MAX } from '../../http/request/body.ts'
 import type { Upload } from '../../http/request/body-stream.ts'
 import type { Part } from '../../http/request/multipart.ts'
 import type { Caller, Role } from '../domain/roles.ts'
-import type { BasicCredentials } from './basic-credentials.ts'
 
 /** Of every path of the API. */
 export const BASE_PATH = '/api/v1'
-
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** Who may call. `publicIn` lists the states in which no credentials are asked for; contract section 3. */
 export interface EndpointAccess {
@@ -102,42 +101,41 @@ export type Result =
   | { status: 201; location?: string; json?: unknown }
   | { status: 200 | 204 | 304; headers?: Readonly<Record<string, string>> }
 
-export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
-  method: Method
+export interface Declaration<S, P = unknown, Q = unknown, B = unknown> extends Endpoint {
   /** Relative to `/api/v1`; parameters as `:name`, e.g. `/keys/:id/sign`. */
-  path: string
+  readonly path: string
   /** One line for the API documents. */
   summary: string
   states: readonly ApplianceState[]
   access: EndpointAccess | 'public'
-  /** Public but for this account, which is no user's: others are refused (step 6), its passphrase the handler checks. */
+  /** Public but for this account, which is no user's: others are refused by `authenticate`, its passphrase the handler checks. */
   account?: string
   /**
-   * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked at step 6, and a
-   * body that parses but fails its schema counts as one. What the handler finds wrong, it counts itself.
+   * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked before
+   * credentials are, and a body that parses but fails its schema counts as one. What the handler finds wrong, it counts itself.
    */
   attemptsAs?: string
   /**
-   * Role and namespace of the caller against the target (step 7), beyond `access`; throws `forbidden`. Asked again when the
+   * Role and namespace of the caller against the target, beyond `access`; throws `forbidden`. Asked again when the
    * request acts, and whenever a change follows from it.
    */
   authorize?: (request: Request<S, Record<string, string>, unknown, unknown>) => void
-  /** Syntax of the path parameters after percent-decoding (step 11). */
+  /** Syntax of the path parameters after percent-decoding. */
   params?: z.ZodType<P>
   query?: z.ZodType<Q>
   /** Ends when what the next three look at is known, where somebody else has to be asked for it. */
   prepare?: (request: Request<S, P, unknown, unknown>) => Promise<void>
-  /** Throws `notFound` when the resource is missing (step 12). */
+  /** Throws `notFound` when the resource is missing. */
   exists?: (request: Request<S, P, unknown, unknown>) => void
-  /** Throws `forbidden` when tags keep the caller from using the key: behind step 12, so that no body is taken in vain. */
+  /** Throws `forbidden` when tags keep the caller from using the key: behind `exists`, so that no body is taken in vain. */
   mayUse?: (request: Request<S, P, unknown, unknown>) => void
   /**
-   * The resource for conditional headers (step 13): any text that changes with its representation (it is hashed into the
+   * The resource for conditional headers: any text that changes with its representation (it is hashed into the
    * `etag` and never sent itself), null when the resource is missing, undefined when it has no etag. Sends `etag` on GET.
    */
   version?: (request: Request<S, P, Q, unknown>) => string | null | undefined
   body?: Body<B>
-  /** The content type must match (step 8, 415): requests that create a resource. */
+  /** The content type must match (415): requests that create a resource. */
   creates?: boolean
   /** Adds `cache-control: no-cache` (contract 1.3). */
   noCache?: boolean
@@ -160,7 +158,7 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   /** More for the record than path and answer tell, never secret. The body is not given when it was not accepted. */
   facts?: (request: Request<S, P, Q, B>) => Readonly<Record<string, string | undefined>>
   /**
-   * What 2xx answers look like, for `accept` (step 10) and the API documents. With several `types` the handler answers
+   * What 2xx answers look like, for `accept` and the API documents. With several `types` the handler answers
    * with the type it has; when `accept` refuses that one, the bytes go out as the type it likes best. With a
    * `textType`, JSON goes out unless `accept` likes the other one better.
    */

@@ -5,33 +5,35 @@
  */
 
 import { Hono } from 'hono'
-import { CofferError, wrongState } from '../../base/error.ts'
+import { CofferError } from '../../base/error.ts'
 import { passOn } from '../../base/iteration.ts'
-import { matchSchema } from '../../base/json.ts'
 import { type AuthorizationCheck, runAuthorized } from '../../base/request-authorization.ts'
 import { wipeIn } from '../../base/secret.ts'
 import type { ApplianceState } from '../../base/states.ts'
-import { errorReply, RequestError, refusal } from '../../http/errors.ts'
+import type { BasicCredentials } from '../../http/endpoint/basic.ts'
+import { createEndpointTable, endpointOf, splitTarget } from '../../http/endpoint/table.ts'
+import { errorReply } from '../../http/errors.ts'
 import { type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
-import { createBodyReader, tooLarge } from '../../http/request/body.ts'
+import { createBodyReader } from '../../http/request/body.ts'
 import { BODY_LIMITS, type BodyLimits } from '../../http/request/body-rate.ts'
-import { mediaType } from '../../http/request/media.ts'
-import { refuseForeignPage } from '../../http/request/origin.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
-import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
-import { type BasicCredentials, readBasic } from './basic-credentials.ts'
-import { checkType, createBodies } from './bodies.ts'
-import { bodyBytesMax, type Declaration, type EndpointAccess, type Request, type Result } from './endpoint.ts'
-import { allowed, createEndpointTable, isAvailable } from './endpoint-table.ts'
-import { meetResource } from './preconditions.ts'
+import { type Auditor, auditKind, type KmsAttempt, recordAttempt } from './auditor.ts'
+import { createBodies } from './bodies.ts'
+import { type Asked, available, method, negotiate, origin, route, validate } from './checks.ts'
+import { readCredentials } from './credentials.ts'
+import {
+  BASE_PATH,
+  bodyBytesMax,
+  type Declaration,
+  type EndpointAccess,
+  type Request,
+  type Result,
+} from './endpoint.ts'
+import { precondition } from './preconditions.ts'
 import { createReadBarrier } from './read-barrier.ts'
-import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
-import { readQuery, splitTarget } from './target.ts'
-
-/** A longer request target is answered with 414; contract section 1.5. */
-const TARGET_MAX = 2000
+import { replyOf, responseHeaders, textType } from './replies.ts'
 
 export interface ApiOptions<S> extends AccessOptions {
   declarations: readonly Declaration<S>[]
@@ -57,140 +59,158 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodies = createBodies(bodyReader)
   options.onEpochEnd?.(bodyReader.recheck)
   const confirm = createReadBarrier(options.nodes ?? (() => null))
-  const { authenticate, assertAdmitted } = createAccess<S>(options, confirm)
-  const match = createEndpointTable(options)
+  const { authenticate, authorize } = createAccess<S>(options, confirm)
+  const table = createEndpointTable([BASE_PATH, options.declarations], ['', options.others ?? []])
 
   const app: Api = new Hono()
   app.all('*', async (context) => {
     const exchange = exchangeOf(context)
-    const attempt: Audited<S> = { address: exchange.address, isAuthorized: false }
-    const reply = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
-    if (options.audit === undefined) return toResponse(reply)
-    try {
-      const recorded = recordAttempt(options.audit, attempt, reply.status)
-      if (recorded !== undefined) await recorded
-      return toResponse(reply)
-    } catch (error) {
-      if (attempt.declaration?.isDoneUnrecorded) return toResponse(reply) // the audit log has told the log why
-      if (reply.body instanceof ReadableStream) await reply.body.cancel()
-      return toResponse(errorReply(error, options.log))
-    }
+    const attempt: KmsAttempt<S> = { address: exchange.address, isAuthorized: false }
+    const answer = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
+    return toResponse(await record(attempt, answer))
   })
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
 
-  async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
-    const expectAccount = (account: string): BasicCredentials => {
-      const input = readBasic(exchange.header('authorization'))
-      if (input !== null) attempt.claimedUserId = input.userId
-      if (input?.userId !== account) throw new CofferError('unauthenticated', `Only user ${account} may do this`)
-      return input
-    }
-
-    // 1 to 5
-    const [path, queryText] = splitTarget(exchange.target)
-    const matches = match(path)
-    if (matches.length === 0) throw new CofferError('notFound', 'No such path')
-    const state = options.state()
-    const epoch = options.epoch()
-    const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
-    const {
-      malformed,
-      params: pathParams,
-      value: endpoints,
-    } = matches.find(({ value }) => value.has(method)) ?? matches[0]!
-    const declaration = endpoints.get(method)
-    if (declaration?.body?.kind === 'stream') exchange.expectBody(declaration.body.bytesExpectedMax)
-    if (!isAvailable(matches, declaration, state)) throw wrongState()
-    if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
-    if (exchange.target.length > TARGET_MAX)
-      throw new RequestError(414, `The request target is longer than ${TARGET_MAX} characters`)
-    if (declaration === undefined) return refusal(405, 'Method not allowed', { allow: allowed(matches).join(', ') })
-
-    // Pages of others do not even get to try credentials, their own or those a browser remembers
-    attempt.declaration = declaration
-    attempt.params = pathParams
-    refuseForeignPage(exchange.method, exchange.header)
-
-    // 6 and 7
-    const { services, limiter } = options
-    const { address } = exchange
+  /** The checks of contract section 1.7 in their order, each under its name there. */
+  async function respond(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Reply | StreamedReply> {
+    const [path, query] = splitTarget(exchange.target)
+    const matches = route(table, path, options.services)
+    const [state, epoch] = [options.state(), options.epoch()]
+    const found = endpointOf(matches, exchange.method)
+    if (found?.endpoint.body?.kind === 'stream') exchange.expectBody(found.endpoint.body.bytesExpectedMax)
+    available(matches, found?.endpoint, state)
+    const { endpoint: declaration, params, malformed } = method(exchange, matches, found)
+    Object.assign(attempt, { endpoint: declaration, params })
+    origin(exchange)
     const access = accessIn(declaration, state)
-    if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
-    const caller = access === 'public' ? NO_CALLER : await authenticate(exchange, attempt)
-    const credentials = declaration.account === undefined ? null : expectAccount(declaration.account)
-    const request: Request<S, unknown, unknown, unknown> = {
-      services,
+    const caller = access === 'public' ? expectNoFailures(exchange, declaration) : await authenticate(exchange, attempt)
+    const known = { exchange, declaration, access, params, query, malformed }
+    const asked = askedOf(known, caller, epoch, attempt)
+    const met = await (declaration.prepare === undefined ? meet(asked, attempt) : prepare(asked, attempt))
+    if ('status' in met.early) return met.early
+    auditRoom(asked)
+    try {
+      const late = await body(asked)
+      if (late !== null) return late
+      return reply(asked, met, await act(asked, attempt))
+    } finally {
+      wipeIn(asked.request.body) // handlers may have wiped theirs already
+    }
+  }
+
+  /** For whoever shows no credentials: refuses who has failed too often at what the handler checks. */
+  function expectNoFailures({ address }: Exchange, { attemptsAs }: Declaration<S>): Caller {
+    if (attemptsAs !== undefined) options.limiter.check(address, attemptsAs)
+    return NO_CALLER
+  }
+
+  function askedOf(
+    known: Omit<Asked<S>, 'request' | 'check'>,
+    caller: Caller,
+    epoch: unknown,
+    attempt: KmsAttempt<S>,
+  ): Asked<S> {
+    const { exchange, declaration, access, params } = known
+    const request: AnyRequest<S> = {
+      services: options.services,
       caller,
-      address,
-      credentials,
+      address: exchange.address,
+      credentials: declaration.account === undefined ? null : expectAccount(exchange, declaration.account, attempt),
       signal: exchange.signal,
-      params: pathParams,
+      params,
       query: {},
       body: undefined,
       isRecorded: () => {
         attempt.isRecorded = true
       },
     }
-    const check = () => assertAdmitted(declaration, access, request, epoch)
-    const bytesMax = bodyBytesMax(declaration.body, access)
-    const meet = () => {
-      check()
+    return { ...known, request, check: () => authorize(declaration, access, request, epoch) }
+  }
+
+  async function prepare(asked: Asked<S>, attempt: KmsAttempt<S>): Promise<Met> {
+    asked.check()
+    await asked.declaration.prepare?.(asked.request)
+    return meet(asked, attempt)
+  }
+
+  function meet(asked: Asked<S>, attempt: KmsAttempt<S>): Met | Promise<Met> {
+    return confirm.refusal(() => {
+      asked.check()
       attempt.isAuthorized = true
+      const types = negotiate(asked)
+      validate(asked)
+      return { types, early: precondition(asked.exchange, asked.declaration, asked.request) }
+    })
+  }
 
-      // 8 to 10
-      const type = mediaType(exchange.header('content-type'))
-      if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
-      if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
-      const types = answerTypes(declaration, exchange.header('accept'))
-
-      // 11 to 13
-      if (malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
-      const { params, query } = declaration
-      if (params !== undefined) request.params = matchSchema(params, pathParams, 'path')
-      if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
-      return { types, early: meetResource(exchange, declaration, request) }
-    }
-    if (declaration.prepare !== undefined) {
-      check()
-      await declaration.prepare(request)
-    }
-    const met = confirm.refusal(meet)
-    const { types, early } = met instanceof Promise ? await met : met
-    if ('status' in early) return early
-
-    // 14 and 15
+  /** The request must leave a line in the audit log, and records if it adds some. */
+  function auditRoom({ declaration, request: { caller } }: Asked<S>): void {
     options.audit?.expectRoom(auditKind(declaration), caller)
     if (declaration.addsRecords) options.expectRoom?.(caller)
-    const { body } = declaration
+  }
+
+  /** Reads the body. Gives the answer where the conditions do not hold any more once all of it is there. */
+  async function body({ exchange, declaration, access, request, check }: Asked<S>): Promise<Reply | null> {
+    const { body: expected, attemptsAs } = declaration
+    if (expected === undefined) return null
+    const { anonymousMs, anonymousStreamMs } = bodyLimits
+    const ofAnonymous = expected.kind === 'stream' ? anonymousStreamMs : anonymousMs
+    const terms = { check, withinMs: access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY }
+    request.body = await bodies.read(expected, bodyBytesMax(expected, access), exchange, terms, () => {
+      if (attemptsAs !== undefined) options.limiter.fail(exchange.address, attemptsAs)
+    })
+    check()
+    const late = precondition(exchange, declaration, request)
+    return 'status' in late ? late : null
+  }
+
+  async function act({ declaration, request, check }: Asked<S>, attempt: KmsAttempt<S>): Promise<Result> {
+    attempt.request = request
+    const result = await runAuthorized(check, () => declaration.handle(request))
+    attempt.result = result
+    if (givesOut(declaration, result)) check() // nothing is told or signed for whoever may not ask for it any more
+    return result
+  }
+
+  function reply({ exchange, declaration, check }: Asked<S>, { types, early }: Met, result: Result) {
+    const headers = responseHeaders(declaration, 'etag' in early ? early.etag : undefined)
+    return replyOf(whileAdmitted(result, check), types, textType(declaration, types), headers, (error) => {
+      errorReply(error, options.log) // nobody can be sent it any more; it is logged
+      exchange.cut()
+    })
+  }
+
+  /** An answer that cannot be recorded is not given. */
+  async function record(attempt: KmsAttempt<S>, answer: Reply | StreamedReply): Promise<Reply | StreamedReply> {
+    if (options.audit === undefined) return answer
     try {
-      if (body !== undefined) {
-        const { anonymousMs, anonymousStreamMs } = bodyLimits
-        const ofAnonymous = body.kind === 'stream' ? anonymousStreamMs : anonymousMs
-        const terms = { check, withinMs: access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY }
-        request.body = await bodies.read(body, bytesMax, exchange, terms, () => {
-          if (declaration.attemptsAs !== undefined) limiter.fail(address, declaration.attemptsAs)
-        })
-        check()
-        const late = meetResource(exchange, declaration, request)
-        if ('status' in late) return late
-      }
-      attempt.request = request
-      const result = await runAuthorized(check, () => declaration.handle(request))
-      attempt.result = result
-      if (givesOut(declaration, result)) check() // nothing is told or signed for whoever may not ask for it any more
-      const headers = responseHeaders(declaration, early.etag)
-      return replyOf(whileAdmitted(result, check), types, textType(declaration, types), headers, (error) => {
-        errorReply(error, options.log) // nobody can be sent it any more; it is logged
-        exchange.cut()
-      })
-    } finally {
-      wipeIn(request.body) // handlers may have wiped theirs already
+      const recorded = recordAttempt(options.audit, attempt, answer.status)
+      if (recorded !== undefined) await recorded
+      return answer
+    } catch (error) {
+      if (attempt.endpoint?.isDoneUnrecorded) return answer // the audit log has told the log why
+      if (answer.body instanceof ReadableStream) await answer.body.cancel()
+      return errorReply(error, options.log)
     }
   }
 }
 
-const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
+type AnyRequest<S> = Request<S, unknown, unknown, unknown>
+
+/** `early`: the answer, where the conditions of the request do not hold. */
+interface Met {
+  readonly types: readonly string[]
+  readonly early: Reply | { etag?: string | undefined }
+}
+
+/** Throws `unauthenticated` unless the request names this account. */
+function expectAccount<S>(exchange: Exchange, account: string, attempt: KmsAttempt<S>): BasicCredentials {
+  const credentials = readCredentials(exchange.header('authorization'))
+  if (credentials !== null) attempt.claimed = credentials.user
+  if (credentials?.user !== account) throw new CofferError('unauthenticated', `Only user ${account} may do this`)
+  return credentials
+}
 
 /** Public endpoints get this; no handler of theirs may ask who calls. */
 const NO_CALLER = undefined as unknown as Caller

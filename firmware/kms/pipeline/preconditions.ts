@@ -1,4 +1,4 @@
-/** Checks 12 and 13 of contract section 1.7: whether the resource is there, and whether it is the version that was asked for. */
+/** Whether the resource is there, and whether it is the version that was asked for. Contract section 1.7. */
 
 import { CofferError } from '../../base/error.ts'
 import { emptyReply, type Reply } from '../../http/reply.ts'
@@ -10,7 +10,7 @@ import { responseHeaders } from './replies.ts'
 const CONDITIONS = ['if-match', 'if-none-match'] as const
 
 /** The answer where they end the request, else the etag. */
-export function meetResource<S>(
+export function precondition<S>(
   exchange: Exchange,
   declaration: Declaration<S>,
   request: Request<S, unknown, unknown, unknown>,

@@ -1,4 +1,4 @@
-/** Answers to requests, as their declarations have them: check 10 of contract section 1.7, and what is sent. */
+/** Answers to requests, as their declarations have them. */
 
 import { RequestError } from '../../http/errors.ts'
 import {

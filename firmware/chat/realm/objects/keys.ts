@@ -127,7 +127,7 @@ export function shownKey(realm: Realm, bot: User): string {
 export function findByKey(
   realm: Realm,
   email: string,
-  key: string,
+  key: Uint8Array,
   host: string | undefined,
 ): { user: User; apiKey: ApiKey } {
   const found = findKey(realm, key)
@@ -148,8 +148,8 @@ function isAddressOf(realm: Realm, user: User, input: string, host: string | und
 }
 
 /** Finds keys and sessions. */
-export const findKey = (realm: Realm, secret: string): ApiKey | undefined =>
-  KEY.test(secret) ? realm.state.apiKey.get(hashOf(secret)) : undefined
+export const findKey = (realm: Realm, secret: Uint8Array): ApiKey | undefined =>
+  isKey(secret) ? realm.state.apiKey.get(hashOf(secret)) : undefined
 
 /** True for a session that was not used for too long. Keys have no end. */
 export const isOver = (realm: Realm, { session, usedDay }: ApiKey): boolean =>
@@ -166,9 +166,11 @@ export function noteUse(realm: Realm, { hash }: ApiKey): boolean {
 
 const today = (realm: Realm): number => Math.floor(nowOf(realm) / DAY_S)
 
-const KEY = /^[a-zA-Z0-9]{32}$/
+const CODES: ReadonlySet<number> = new Set(Buffer.from(ALPHABET))
 
-const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
+const isKey = (secret: Uint8Array): boolean => secret.length === KEY_LENGTH && secret.every((code) => CODES.has(code))
+
+const hashOf = (key: string | Uint8Array): string => createHash('sha256').update(key).digest('base64url')
 
 const isUnusedLonger = (a: ApiKey, b: ApiKey): boolean =>
   a.usedDay < b.usedDay || (a.usedDay === b.usedDay && a.id < b.id)

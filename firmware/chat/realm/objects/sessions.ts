@@ -18,7 +18,7 @@ export function openSession(realm: Realm, tx: Transaction, user: User, keyId: nu
 
 /** Throws `INVALID_API_KEY` for an unknown, ended or revoked session. */
 export function findBySession(realm: Realm, secret: string): { user: User; apiKey: ApiKey; session: PageSession } {
-  const apiKey = findKey(realm, secret)
+  const apiKey = findKey(realm, Buffer.from(secret))
   const user = apiKey && realm.state.user.get(apiKey.userId)
   if (apiKey?.session === undefined || user === undefined || isOver(realm, apiKey))
     throw new ChatError('INVALID_API_KEY', 'This session has ended')

@@ -8,7 +8,7 @@ import { findKey } from './keys.ts'
 
 /** The bot whose key this is. Throws `INVALID_API_KEY`, also for the key of a person. */
 export function findWebhookByKey(realm: Realm, key: string): { user: User; apiKey: ApiKey } {
-  const apiKey = findKey(realm, key)
+  const apiKey = findKey(realm, Buffer.from(key))
   const user = apiKey && realm.state.user.get(apiKey.userId)
   if (user === undefined || !isWebhookBot(user)) throw new ChatError('INVALID_API_KEY', 'Invalid API key')
   return { user, apiKey: apiKey! }

@@ -1,11 +1,4 @@
-/** The target of a request: its path as sent, and its query. RFC 9112 section 3.2.1. */
-
 import { CofferError } from '../../base/error.ts'
-
-export function splitTarget(target: string): [path: string, query: string] {
-  const end = target.indexOf('?')
-  return end === -1 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)]
-}
 
 /** Names and values of the query; the last of one name wins. */
 export function readQuery(text: string): Record<string, string> {
