@@ -56,7 +56,7 @@ export function ensureConversation(
   const known = findConversation(realm, userIds)
   if (known !== undefined) return known
   const conversation = { recipientId: tx.nextId('recipient'), userIds: ascending(userIds), creatorId: creator.id }
-  const publishAcquaintance = trackAccessibleUsers(realm)
+  const publishAcquaintance = trackAccessibleUsers(realm, conversation)
   tx.put('conversation', conversation)
   publishAcquaintance(tx)
   return conversation

@@ -1,7 +1,15 @@
 /** Who is in a group, and who holds a right that a setting gives to one. Contract sections 2.1 and 7.2. */
 
+import type { GroupClosure } from './group-closure.ts'
 import type { GroupValue } from './group-value.ts'
-import { inSystemGroup, ROLES, type Seniority, type SystemGroupName, type WaitingPeriod } from './roles.ts'
+import {
+  inSystemGroup,
+  ROLES,
+  type Seniority,
+  SYSTEM_GROUPS,
+  type SystemGroupName,
+  type WaitingPeriod,
+} from './roles.ts'
 
 /** What is asked of a group here. System groups have no members of their own: the roles of accounts decide. */
 export interface GroupNode {
@@ -21,28 +29,25 @@ export interface Person extends Seniority {
 /** Where groups are found, and what a full member is at present. */
 export interface Groups {
   find(id: number): GroupNode | undefined
+  systemGroupId(name: SystemGroupName): number | undefined
+  readonly closure: Pick<GroupClosure, 'groupsOfUser' | 'groupsAbove'>
   period(): WaitingPeriod
 }
 
 /** Whether `person` is in the group, directly or through subgroups. A group that does not exist holds nobody. */
 export function inGroup(groups: Groups, groupId: number, person: Person): boolean {
-  const seen = new Set<number>()
-  const open = [groupId]
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (seen.has(id)) continue
-    seen.add(id)
-    const group = groups.find(id)
-    if (group === undefined) continue
-    const role = systemName(group)
-    if (role !== null) {
-      if (inSystemGroup(role, person, groups.period())) return true
-    } else if (group.members.includes(person.id)) {
-      return true
-    } else {
-      open.push(...group.subgroups)
-    }
-  }
-  return false
+  const group = groups.find(groupId)
+  if (group === undefined) return false
+  const role = systemName(group)
+  if (role !== null) return inSystemGroup(role, person, groups.period())
+  const { closure } = groups
+  return (
+    closure.groupsOfUser(person.id).has(groupId) ||
+    SYSTEM_GROUPS.some((name) => {
+      const id = groups.systemGroupId(name)
+      return id !== undefined && closure.groupsAbove(id).has(groupId) && inSystemGroup(name, person, groups.period())
+    })
+  )
 }
 
 /** Whether `person` is among those whom `value` names. */
@@ -51,6 +56,41 @@ export function isAmong(groups: Groups, value: GroupValue, person: Person): bool
   return value.direct_members.includes(person.id) || value.direct_subgroups.some((id) => inGroup(groups, id, person))
 }
 
+/** As `isAmong`, for many people: each group is read once, however many there are and however they share their subgroups. */
+export function memberTest(groups: Groups, value: GroupValue): (person: Person) => boolean {
+  const { direct_members, direct_subgroups } =
+    typeof value === 'number' ? { direct_members: [], direct_subgroups: [value] } : value
+  const people = new Set(direct_members)
+  const roles: SystemGroupName[] = []
+  const seen = new Set<number>()
+  const open = [...direct_subgroups]
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (seen.has(id)) continue
+    seen.add(id)
+    const group = groups.find(id)
+    if (group === undefined) continue
+    const role = systemName(group)
+    if (role !== null) {
+      roles.push(role)
+      continue
+    }
+    for (const member of group.members) people.add(member)
+    for (const subgroup of group.subgroups) if (!seen.has(subgroup)) open.push(subgroup)
+  }
+  const period = groups.period()
+  return (person) => people.has(person.id) || roles.some((role) => inSystemGroup(role, person, period))
+}
+
 /** Whether `person` holds the right; guests do not where the setting has no room for everyone, also inside the group. */
 export const holds = (groups: Groups, bounds: { everyone: boolean }, value: GroupValue, person: Person): boolean =>
   (bounds.everyone || person.role !== ROLES.guest) && isAmong(groups, value, person)
+
+/** As `holds`, for many people. */
+export function holdsTest(
+  groups: Groups,
+  bounds: { everyone: boolean },
+  value: GroupValue,
+): (person: Person) => boolean {
+  const isMember = memberTest(groups, value)
+  return (person) => (bounds.everyone || person.role !== ROLES.guest) && isMember(person)
+}

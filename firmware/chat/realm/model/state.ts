@@ -12,6 +12,7 @@ import {
   type MutableCollection,
   type RecordCollection,
 } from './collection.ts'
+import { closeGroups, type GroupClosure } from './group-closure.ts'
 import { KINDS, type RecordKind, type RecordOf } from './kinds.ts'
 import { fold } from './names.ts'
 import {
@@ -53,6 +54,7 @@ export interface RealmState extends Collections {
   readonly keysOf: GroupIndex<number, string, ApiKey>
   /** Names of groups and channels are compared folded: see names.ts. Archived channels keep theirs. */
   readonly groupByName: Index<string, Group>
+  readonly groupClosure: GroupClosure
   readonly channelByName: Index<string, Channel>
   readonly channelByRecipient: Index<number, Channel>
   /** By channel; those of before included. */
@@ -136,6 +138,7 @@ function createIndexes(collections: MutableCollections) {
       ({ userId }) => userId,
       ({ hash }) => hash,
     ),
+    groupClosure: closeGroups(group),
     groupByName: indexBy(group, ({ name }) => fold(name)),
     channelByName: indexBy(channel, ({ name }) => fold(name)),
     channelByRecipient: indexBy(channel, ({ recipientId }) => recipientId),

@@ -6,27 +6,48 @@
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
-import { accessibleUserIds, isLimited, seesAddress } from '../permissions/user-access.ts'
+import { accessibleAmong, accessWork, isLimited, seesAddress } from '../permissions/user-access.ts'
 import { statusObject } from './statuses.ts'
 import { placeholderObject, userObject } from './user-view.ts'
 
-/** To be called before subscriptions or conversations change; what it returns, after it: it tells those guests. */
-export function trackAccessibleUsers(realm: Realm): (tx: Transaction) => void {
-  const before = new Map(limitedGuests(realm).map((guest) => [guest, accessibleUserIds(realm, guest)]))
+/** Whose subscriptions or conversations change: all accounts of a conversation, or accounts that enter or leave channels. */
+interface AccessChange {
+  readonly userIds: readonly number[]
+  readonly channelIds?: readonly number[]
+}
+
+/**
+ * Ids that one change looks at for guests with queues: more would hold up everybody. The queues of further guests end; their clients
+ * register again.
+ */
+const LOOKED_AT_MAX = 2_000_000
+
+/** To be called before subscriptions or conversations change; what it returns, after it: it tells the guests that the change concerns. */
+export function trackAccessibleUsers(realm: Realm, change: AccessChange): (tx: Transaction) => void {
+  const before = new Map<User, ReadonlySet<number>>()
+  const untold: User[] = []
+  const isChanged = new Set(change.userIds)
+  const peers = new Set(change.userIds)
+  for (const id of change.channelIds ?? []) for (const peer of realm.state.subscribersOf.get(id).keys()) peers.add(peer)
+  let lookedAt = 0
+  for (const id of peers) {
+    const guest = realm.state.user.get(id)
+    if (guest === undefined || !realm.events.hasQueue(id) || !guest.isActive || !isLimited(realm, guest)) continue
+    // Guests whose own subscriptions stay meet the accounts that come and no others.
+    const others = isChanged.has(id) ? peers : isChanged
+    if (lookedAt <= LOOKED_AT_MAX) lookedAt += others.size * accessWork(realm, guest)
+    if (lookedAt > LOOKED_AT_MAX) untold.push(guest)
+    else before.set(guest, accessibleAmong(realm, guest, others))
+  }
   return (tx) => {
     for (const [guest, old] of before) {
-      const now = accessibleUserIds(realm, guest)
+      const now = accessibleAmong(realm, guest, isChanged.has(guest.id) ? peers : isChanged)
       for (const id of now.difference(old)) publishMet(realm, tx, guest, realm.state.user.get(id)!)
       for (const id of old.difference(now)) publishLost(realm, tx, guest, realm.state.user.get(id)!)
     }
+    for (const { id } of untold) tx.onCommit(() => realm.events.dropQueuesOf(id))
   }
 }
-
-/** Those who wait for events: nobody else needs to be told. */
-const limitedGuests = (realm: Realm): User[] =>
-  [...realm.state.user.all()].filter(
-    (user) => realm.events.hasQueue(user.id) && user.isActive && isLimited(realm, user),
-  )
 
 /** Everybody sees bots anyway. */
 function publishMet(realm: Realm, tx: Transaction, guest: User, user: User): void {

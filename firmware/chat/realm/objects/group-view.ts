@@ -47,8 +47,7 @@ export const groupObjects = (realm: Realm, includeDeactivated: boolean) =>
 function directGroups(realm: Realm, user: User | undefined): Set<number> {
   if (user === undefined || !isCounted(user)) return new Set()
   const ids = directSystemGroups(user, groupsOf(realm).period()).map((name) => systemGroupId(realm, name))
-  for (const { id, members } of realm.state.group.all()) if (members.includes(user.id)) ids.push(id)
-  return new Set(ids)
+  return realm.state.groupClosure.directGroups(user.id).union(new Set(ids))
 }
 
 /** Within a change, after the account was put: tells whoever knows groups which of them it left and entered. */

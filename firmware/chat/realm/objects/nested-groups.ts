@@ -1,11 +1,10 @@
 /** Groups within groups: whom all of one has, and which groups reach another. Contract section 2.1. */
 
-import { inGroup, systemName } from '../model/group-membership.ts'
+import { inGroup, memberTest } from '../model/group-membership.ts'
 import { type GroupValue, groupsOf as groupsIn } from '../model/group-value.ts'
 import { groupsOf } from '../model/groups-of-realm.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Group, User } from '../model/records.ts'
-import { inSystemGroup } from '../model/roles.ts'
 import { isCounted } from './group-view.ts'
 
 /** Its subgroups and theirs, without the group itself. */
@@ -22,7 +21,7 @@ function reached({ state }: Realm, ids: readonly number[]): Set<number> {
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
     if (found.has(id)) continue
     found.add(id)
-    open.push(...(state.group.get(id)?.subgroups ?? []))
+    for (const subgroup of state.group.get(id)?.subgroups ?? []) if (!found.has(subgroup)) open.push(subgroup)
   }
   return found
 }
@@ -33,13 +32,9 @@ export const reaches = (realm: Realm, value: GroupValue, groupId: number): boole
 
 /** Active members, direct or not, ascending. */
 export function allMembersOf(realm: Realm, group: Group): number[] {
-  const groups = [...reached(realm, [group.id])].map((id) => realm.state.group.get(id)!)
-  const people = new Set(groups.flatMap(({ members }) => members))
-  const roles = groups.map(systemName).filter((name) => name !== null)
-  const period = groupsOf(realm).period()
+  const isMember = memberTest(groupsOf(realm), group.id)
   return [...realm.state.user.all()]
-    .filter((user) => isCounted(user))
-    .filter((user) => people.has(user.id) || roles.some((role) => inSystemGroup(role, user, period)))
+    .filter((user) => isCounted(user) && isMember(user))
     .map(({ id }) => id)
     .sort((a, b) => a - b)
 }
@@ -49,14 +44,8 @@ export function allMembersOf(realm: Realm, group: Group): number[] {
  * share their subgroups.
  */
 export function* membersAmong(realm: Realm, groupIds: Iterable<number>, userIds: Iterable<number>): Generator<number> {
-  const groups = [...reached(realm, [...groupIds])].flatMap((id) => realm.state.group.get(id) ?? [])
-  const people = new Set<number>()
-  for (const { members } of groups) for (const id of members) people.add(id)
-  const roles = groups.map(systemName).filter((name) => name !== null)
-  const period = groupsOf(realm).period()
-  for (const id of userIds) {
-    if (people.has(id) || roles.some((role) => inSystemGroup(role, realm.state.user.get(id)!, period))) yield id
-  }
+  const isMember = memberTest(groupsOf(realm), { direct_members: [], direct_subgroups: [...groupIds] })
+  for (const id of userIds) if (isMember(realm.state.user.get(id)!)) yield id
 }
 
 export const isMember = (realm: Realm, group: Group, user: User): boolean =>

@@ -6,7 +6,7 @@ import type { Channel, User, UserTopic } from '../model/records.ts'
 import { topicKey } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
 import type { Transaction } from '../model/transaction.ts'
-import { canSee } from '../permissions/channel-rights.ts'
+import { canSee, seesTest } from '../permissions/channel-rights.ts'
 
 /** 0 none, 1 muted, 2 unmuted, 3 followed. */
 export type TopicPolicy = 0 | 1 | 2 | 3
@@ -93,10 +93,10 @@ const find = ({ state }: Realm, userId: number, channel: Channel, topic: string)
 /** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
 export function moveUserTopics(realm: Realm, tx: Transaction, from: Place, to: Place): void {
   const moved = realm.state.userTopicsIn.get(topicKey(from.channel.id, from.topic))
+  const sees = seesTest(realm, to.channel)
   for (const { userId, policy } of [...moved.values()]) {
     setUserTopic(realm, tx, userId, from.channel, from.topic, 0)
-    const sees = canSee(realm, realm.state.user.get(userId)!, to.channel)
-    if (sees && policy > policyOf(realm, userId, to.channel, to.topic))
+    if (sees(realm.state.user.get(userId)!) && policy > policyOf(realm, userId, to.channel, to.topic))
       setUserTopic(realm, tx, userId, to.channel, to.topic, policy)
   }
 }

@@ -3,7 +3,7 @@
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
-import { canSee } from '../permissions/channel-rights.ts'
+import { seesTest } from '../permissions/channel-rights.ts'
 import { publishFolderOf } from './channel-folders.ts'
 import { channelView, subscriberIds } from './channel-view.ts'
 import { publishTopicsOf } from './user-topics.ts'
@@ -40,9 +40,10 @@ export function trackVisibility(
 
 function viewersAmong(realm: Realm, ids: readonly number[], channelId: number): Set<number> {
   const channel = realm.state.channel.get(channelId)
-  const sees = (user: User | undefined): boolean =>
-    channel !== undefined && user?.isActive === true && canSee(realm, user, channel)
-  return new Set(ids.filter((id) => sees(realm.state.user.get(id))))
+  if (channel === undefined) return new Set()
+  const sees = seesTest(realm, channel)
+  const isViewer = (user: User | undefined): boolean => user?.isActive === true && sees(user)
+  return new Set(ids.filter((id) => isViewer(realm.state.user.get(id))))
 }
 
 export function publishCreation(

@@ -4,7 +4,7 @@ import { badRequest, ChatError } from '../../base/error.ts'
 import { fold } from '../model/names.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
-import { canRead, canSee } from './channel-rights.ts'
+import { canRead, canSee, seesTest } from './channel-rights.ts'
 
 /** Of those that `viewer` may know of. Throws `BAD_REQUEST`. */
 export function findChannel(realm: Realm, viewer: User, id: number): Channel {
@@ -44,7 +44,8 @@ export const byName = (a: Channel, b: Channel): number => {
 /** Who hears of changes of the channel: accounts that may know of it and have a queue. */
 export function viewersOf(realm: Realm, channel: Channel): number[] {
   const ids: number[] = []
+  const sees = seesTest(realm, channel)
   for (const user of realm.state.user.all())
-    if (realm.events.hasQueue(user.id) && user.isActive && canSee(realm, user, channel)) ids.push(user.id)
+    if (realm.events.hasQueue(user.id) && user.isActive && sees(user)) ids.push(user.id)
   return ids
 }

@@ -12,7 +12,7 @@ import {
   channelKind,
   hasAccess,
 } from './channel-access.ts'
-import { mayInChannel, mayInRealm } from './group-rights.ts'
+import { channelRightTest, mayInChannel, mayInRealm } from './group-rights.ts'
 
 /** That it exists, its name, its subscribers. `user` is null for spectators, here and below. */
 export const canSee = (realm: Realm, user: User | null, channel: Channel): boolean =>
@@ -21,6 +21,13 @@ export const canSee = (realm: Realm, user: User | null, channel: Channel): boole
 /** Its messages; of a channel with protected history those that reached him: see permissions/visibility.ts. */
 export const canRead = (realm: Realm, user: User | null, channel: Channel): boolean =>
   has('content', realm, user, channel)
+
+/** As `canSee` and `canRead`, for many users of one channel: each group is read once. */
+export const seesTest = (realm: Realm, channel: Channel): ((user: User) => boolean) =>
+  accessTest('metadata', realm, channel)
+
+export const readsTest = (realm: Realm, channel: Channel): ((user: User) => boolean) =>
+  accessTest('content', realm, channel)
 
 export const canSubscribe = (realm: Realm, user: User, channel: Channel): boolean =>
   has('subscribe', realm, user, channel)
@@ -44,9 +51,26 @@ export const canRemoveSubscribers = (realm: Realm, user: User, channel: Channel)
   canSee(realm, user, channel) &&
   (mayInChannel(realm, channel, 'can_remove_subscribers_group', user) || canAdminister(realm, user, channel))
 
-function has(access: ChannelAccess, realm: Realm, user: User | null, channel: Channel): boolean {
+function has(
+  access: ChannelAccess,
+  realm: Realm,
+  user: User | null,
+  channel: Channel,
+  may: (setting: ChannelGroupSetting, user: User) => boolean = (setting, user) =>
+    mayInChannel(realm, channel, setting, user),
+): boolean {
   const kind = channelKind({ invite_only: channel.isPrivate, is_web_public: channel.isWebPublic })
-  return hasAccess(access, kind, standingOf(realm, user, channel), accessSettings(realm))
+  return hasAccess(access, kind, standingOf(realm, user, channel, may), accessSettings(realm))
+}
+
+function accessTest(access: ChannelAccess, realm: Realm, channel: Channel): (user: User) => boolean {
+  const tests = new Map<ChannelGroupSetting, (user: User) => boolean>()
+  const may = (setting: ChannelGroupSetting, user: User): boolean => {
+    const test = tests.get(setting) ?? channelRightTest(realm, channel, setting)
+    tests.set(setting, test)
+    return test(user)
+  }
+  return (user) => has(access, realm, user, channel, may)
 }
 
 function accessSettings(realm: Realm): AccessSettings {
@@ -58,9 +82,13 @@ function accessSettings(realm: Realm): AccessSettings {
 }
 
 /** Groups are only looked into where they decide: a user is asked about each channel for each snapshot. */
-function standingOf(realm: Realm, user: User | null, channel: Channel): ChannelRelation {
-  const inGroup = (setting: ChannelGroupSetting): boolean =>
-    user !== null && channel.isPrivate && mayInChannel(realm, channel, setting, user)
+function standingOf(
+  realm: Realm,
+  user: User | null,
+  channel: Channel,
+  may: (setting: ChannelGroupSetting, user: User) => boolean,
+): ChannelRelation {
+  const inGroup = (setting: ChannelGroupSetting): boolean => user !== null && channel.isPrivate && may(setting, user)
   return {
     who: user === null ? 'spectator' : whoIs(user),
     subscribed: user !== null && isSubscribed(realm, user, channel),

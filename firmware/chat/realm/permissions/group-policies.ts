@@ -1,6 +1,6 @@
 /** Deprecated numbers that stand for group settings in the register answer. Contract section 4.2.2, levels 264 to 352. */
 
-import { type Groups, holds, type Person, systemName } from '../model/group-membership.ts'
+import { type Groups, holdsTest, type Person, systemName } from '../model/group-membership.ts'
 import type { GroupValue } from '../model/group-value.ts'
 import { inSystemGroup, type SystemGroupName } from '../model/roles.ts'
 
@@ -36,9 +36,10 @@ export function policyOf(
   const name = typeof value === 'number' ? systemName(groups.find(value)) : null
   const exact = policy.find(([group]) => group === name)
   if (exact !== undefined) return exact[1]
+  const isHolder = holdsTest(groups, bounds, value)
   let index = 0
   for (const person of people) {
-    if (!holds(groups, bounds, value, person)) continue
+    if (!isHolder(person)) continue
     while (index < policy.length - 1 && !inSystemGroup(policy[index]![0], person, groups.period())) index++
   }
   return policy[index]![1]

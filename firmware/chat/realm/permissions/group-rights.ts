@@ -1,6 +1,6 @@
 /** Rights that settings give to groups, as they are now. Contract section 7.2. */
 
-import { holds } from '../model/group-membership.ts'
+import { holds, holdsTest } from '../model/group-membership.ts'
 import {
   CHANNEL_GROUP_SETTINGS,
   type ChannelGroupSetting,
@@ -64,6 +64,14 @@ function channelGroupValue(realm: Realm, channel: Channel, name: ChannelGroupSet
 
 export const mayInChannel = (realm: Realm, channel: Channel, name: ChannelGroupSetting, user: User): boolean =>
   holds(groupsOf(realm), CHANNEL_GROUP_SETTINGS[name], channelGroupValue(realm, channel, name), user)
+
+/** As `mayInChannel`, for many users of one channel. */
+export const channelRightTest = (
+  realm: Realm,
+  channel: Channel,
+  name: ChannelGroupSetting,
+): ((user: User) => boolean) =>
+  holdsTest(groupsOf(realm), CHANNEL_GROUP_SETTINGS[name], channelGroupValue(realm, channel, name))
 
 export const mayInGroup = (realm: Realm, group: Group, name: UserGroupSetting, user: User): boolean =>
   holds(groupsOf(realm), USER_GROUP_SETTINGS[name], userGroupValues(realm, group)[name], user)

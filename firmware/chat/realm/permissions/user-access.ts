@@ -43,7 +43,7 @@ export const cannotSee = (realm: Realm, viewers: Iterable<User>, other: User): S
   new Set([...viewers].filter((viewer) => !mayAccess(realm, viewer, other)).map(({ id }) => id))
 
 /** Whom he shares a channel or a conversation with, himself among them. */
-export function accessibleUserIds(realm: Realm, viewer: User): Set<number> {
+function accessibleUserIds(realm: Realm, viewer: User): Set<number> {
   const known = new Set([viewer.id])
   for (const [channelId, { isActive }] of realm.state.subscriptionsOf.get(viewer.id)) {
     if (!isActive) continue
@@ -51,6 +51,23 @@ export function accessibleUserIds(realm: Realm, viewer: User): Set<number> {
   }
   for (const { userIds } of realm.state.conversationsOf(viewer.id)) for (const id of userIds) known.add(id)
   return known
+}
+
+/** Of these accounts those that the guest may see, as `accessibleUserIds`. */
+export const accessibleAmong = (realm: Realm, guest: User, ids: ReadonlySet<number>): Set<number> => {
+  const found = new Set<number>()
+  for (const id of ids) {
+    const user = realm.state.user.get(id)
+    if (user !== undefined && isAcquainted(realm, guest, user)) found.add(id)
+  }
+  return found
+}
+
+/** Channels and participants of conversations that are looked at for each account. */
+export function accessWork({ state }: Realm, guest: User): number {
+  let work = 1 + state.subscriptionsOf.get(guest.id).size
+  for (const { userIds } of state.conversationsOf(guest.id)) work += userIds.length
+  return work
 }
 
 export const mayAccess = (realm: Realm, viewer: User, user: User): boolean =>

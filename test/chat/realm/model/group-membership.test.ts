@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { createCollection } from '../../../../firmware/chat/realm/model/collection.ts'
+import { closeGroups } from '../../../../firmware/chat/realm/model/group-closure.ts'
 import {
   type GroupNode,
   type Groups,
   holds,
   inGroup,
   isAmong,
+  memberTest,
   type Person,
 } from '../../../../firmware/chat/realm/model/group-membership.ts'
 import { ROLES, SYSTEM_GROUPS } from '../../../../firmware/chat/realm/model/roles.ts'
@@ -31,7 +34,10 @@ function groupsWith(others: Record<number, { members?: number[]; subgroups?: num
   for (const [id, { members = [], subgroups = [] }] of Object.entries(others)) {
     nodes.set(Number(id), { name: `group ${id}`, isSystem: false, members, subgroups })
   }
-  return { find: (id) => nodes.get(id), period: () => ({ days: 0, now: 1 }) }
+  const collection = createCollection<GroupNode & { id: number }>()
+  const closure = closeGroups(collection)
+  for (const [id, node] of nodes) collection.set(id, { id, ...node })
+  return { find: (id) => nodes.get(id), systemGroupId: idOf, closure, period: () => ({ days: 0, now: 1 }) }
 }
 
 describe('membership of groups', () => {
@@ -83,7 +89,10 @@ describe('membership of groups', () => {
         const byHand = (id: number, path: number[]): boolean =>
           list[id]!.members.includes(member.id) ||
           list[id]!.subgroups.some((sub) => !path.includes(sub) && byHand(sub, [...path, sub]))
-        for (const id of list.keys()) assert.equal(inGroup(groups, id + 10, member), byHand(id, [id]))
+        for (const id of list.keys()) {
+          assert.equal(inGroup(groups, id + 10, member), byHand(id, [id]))
+          assert.equal(memberTest(groups, id + 10)(member), byHand(id, [id]))
+        }
       }),
     )
   })

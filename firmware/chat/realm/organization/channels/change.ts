@@ -18,7 +18,7 @@ import { publishDefaultChannels } from '../../objects/default-channels.ts'
 import { renderDescription } from '../../objects/rendering.ts'
 import { trackVisibility } from '../../objects/visibility-events.ts'
 import { viewersOf } from '../../permissions/channel-find.ts'
-import { canRead } from '../../permissions/channel-rights.ts'
+import { canRead, readsTest } from '../../permissions/channel-rights.ts'
 import { channelGroupValues, mayInRealm } from '../../permissions/group-rights.ts'
 import { updatedGroupValues } from '../../permissions/group-update.ts'
 import { archive, findAdministered, unarchive } from './archive.ts'
@@ -181,7 +181,8 @@ function putWithSight(realm: Realm, tx: Transaction, before: Channel, after: Cha
     [before],
   )
   const knowing = new Set(viewersOf(realm, before))
-  const losing = people.filter((user) => canRead(realm, user, before) && !canRead(realm, user, after))
+  const [couldRead, canStillRead] = [readsTest(realm, before), readsTest(realm, after)]
+  const losing = people.filter((user) => couldRead(user) && !canStillRead(user))
   tx.put('channel', after)
   for (const user of losing)
     if (realm.store.flags.historyOf(user.id).length > 0) markUnreadableRead(realm, tx, user, [after])

@@ -45,7 +45,7 @@ export function subscribe(
     added.map(({ user }) => user.id),
     byChannel.keys(),
   )
-  const publishAcquaintance = trackAccessibleUsers(realm)
+  const publishAcquaintance = trackAccessibleUsers(realm, accessChange(added))
   for (const { user, channel } of added) tx.put('subscription', opened(realm, user, channel, colorOf(channel), by))
   publishAcquaintance(tx) // whoever is told of below is known by then
   publishSight(tx, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
@@ -66,7 +66,7 @@ export function unsubscribe(realm: Realm, tx: Transaction, pairs: readonly Subsc
     byChannel.keys(),
   )
   for (const [user, channels] of groupByUser(removed)) markRead(realm, tx, user, channels)
-  const publishAcquaintance = trackAccessibleUsers(realm)
+  const publishAcquaintance = trackAccessibleUsers(realm, accessChange(removed))
   for (const { user, channel } of removed) tx.put('subscription', closed(realm, user, channel))
   for (const [user, channels] of groupByUser(removed)) {
     const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
@@ -79,6 +79,11 @@ export function unsubscribe(realm: Realm, tx: Transaction, pairs: readonly Subsc
   publishAcquaintance(tx)
   return removed
 }
+
+const accessChange = (pairs: readonly SubscriptionPair[]) => ({
+  userIds: pairs.map(({ user }) => user.id),
+  channelIds: [...new Set(pairs.map(({ channel }) => channel.id))],
+})
 
 /** What lies unread in channels that he leaves is nothing that he has still to read. */
 function markRead(realm: Realm, tx: Transaction, user: User, channels: readonly Channel[]): void {

@@ -5,7 +5,6 @@ import { systemName } from '../../model/group-membership.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Group, User } from '../../model/records.ts'
 import { publishGroup, watchGroup } from '../../objects/group-events.ts'
-import { subgroupsOf } from '../../objects/nested-groups.ts'
 import { expectActive, findGroup, findOwnGroup } from '../../permissions/group-find.ts'
 import { mayInGroup, mayManageGroup } from '../../permissions/group-rights.ts'
 import { mayAccess } from '../../permissions/user-access.ts'
@@ -77,11 +76,13 @@ export function checkedMembers(realm: Realm, me: User, ids: readonly number[]): 
 
 /** Ascending. Throws `BAD_REQUEST`, also where `group` would be in itself. */
 export function checkedSubgroups(realm: Realm, ids: readonly number[], group?: Group): number[] {
+  // Cycles would go through a group above this one, whichever subgroup they begin with.
+  const above = group === undefined ? new Set<number>() : realm.state.groupClosure.groupsAbove(group.id)
   for (const id of ids) {
     const subgroup = findGroup(realm, id)
     expectActive(subgroup)
     if (systemName(subgroup) === 'role:internet') throw badRequest(`Invalid user group ID: ${id}`)
-    if (group !== undefined && (id === group.id || subgroupsOf(realm, subgroup).has(group.id)))
+    if (group !== undefined && (id === group.id || above.has(id)))
       throw badRequest(`User group ${group.id} would be in itself through ${id}`)
   }
   if (ids.length + (group?.subgroups.length ?? 0) > SUBGROUPS_MAX) throw badRequest('There are too many subgroups')

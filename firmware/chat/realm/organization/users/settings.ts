@@ -1,7 +1,7 @@
 /** Changing users' settings, one's own and, by administrators, those of many. Contract sections 2.7 and 3.4.2. */
 
 import { badRequest } from '../../../base/error.ts'
-import { inGroup } from '../../model/group-membership.ts'
+import { memberTest } from '../../model/group-membership.ts'
 import { groupsOf } from '../../model/groups-of-realm.ts'
 import { userSetting } from '../../model/read-settings.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -60,10 +60,8 @@ function targetUsers(realm: Realm, me: User, { userIds, groupIds }: SettingsTarg
     const group = realm.state.group.get(id)
     if (group === undefined || group.isDeactivated) throw badRequest('Invalid user group')
   }
-  const groups = groupsOf(realm)
-  return [...realm.state.user.all()].filter(
-    (user) => user.bot === null && (named.has(user.id) || groupIds.some((id) => inGroup(groups, id, user))),
-  )
+  const isNamed = memberTest(groupsOf(realm), { direct_members: [...named], direct_subgroups: [...groupIds] })
+  return [...realm.state.user.all()].filter((user) => user.bot === null && isNamed(user))
 }
 
 type Changed = [name: UserSetting, value: SettingValue][]
