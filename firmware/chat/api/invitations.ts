@@ -75,8 +75,7 @@ export const invitationDeclarations: readonly AnyDeclaration[] = [
     handle: (request) => {
       const { realm, me, input } = request
       const all = { ...termsOf(input), notifyInviter: input.notify_referrer_on_join }
-      invite(realm, me, input.invitee_emails, all, linksOf(request))
-      return {}
+      return { invite_links: invite(realm, me, input.invitee_emails, all, linksOf(request)) }
     },
   }),
   declare({

@@ -34,8 +34,10 @@ const keyIn = (text: string): string => KEY.exec(text)![1]!
 
 /** Its key. */
 async function invited(email: string, values: Record<string, unknown> = {}, by = hamlet): Promise<string> {
-  await by.post('/invites', { invitee_emails: email, stream_ids: [], ...values })
-  return keyIn((await notices(by)).at(-1)!)
+  const { invite_links: links } = await by.post('/invites', { invitee_emails: email, stream_ids: [], ...values })
+  const key = keyIn((await notices(by)).at(-1)!)
+  assert.equal(keyIn(links.at(-1).invite_link), key, 'the answer and the bot tell the same link')
+  return key
 }
 const linked = async (values: Record<string, unknown> = {}, by = admin): Promise<string> =>
   keyIn((await by.post('/invites/multiuse', values)).invite_link)

@@ -38,15 +38,15 @@ interface InvitationTerms {
   welcomeText: string | null
 }
 
-/** Throws `INVITATION_FAILED`, also when others of the addresses are invited. `urlOfKey` makes a link. */
+/** Throws `INVITATION_FAILED`, also when others of the addresses are invited. `urlOfKey` makes a link. Returns those made. */
 export function invite(
   realm: Realm,
   me: User,
   addresses: string,
   { notifyInviter, ...terms }: InvitationTerms & { notifyInviter: boolean },
   urlOfKey: (key: string) => string,
-): void {
-  const skipped = realm.transaction((tx) => {
+): { email: string; invite_link: string }[] {
+  const { links, skipped } = realm.transaction((tx) => {
     if (!mayInvite(realm, me, false)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
     const emails = readAddresses(realm, addresses)
@@ -56,14 +56,16 @@ export function invite(
     expectRoom(realm, tx, emails.size)
     const links = [...emails].map((email) => {
       const { key } = add(realm, tx, me, { ...checked, email, notifyInviter })
-      return `* ${email}: ${urlOfKey(key)}`
+      return { email, invite_link: urlOfKey(key) }
     })
-    sayLinks(realm, tx, me, links)
+    const lines = links.map(({ email, invite_link: link }) => `* ${email}: ${link}`)
+    sayLinks(realm, tx, me, lines)
     publishChanged(realm, tx, me.id)
-    return skipped
+    return { links, skipped }
   })
   if (skipped.length > 0)
     throw failed('Some of those addresses already have an account. All others are invited.', skipped, true)
+  return links
 }
 
 /** The link. */
