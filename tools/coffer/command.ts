@@ -26,6 +26,8 @@ export interface Command {
   options?: CommandOptions
   /** Whose account it uses: the first of these that the profile names a user for. Absent: no credentials are sent. */
   roles?: readonly Role[]
+  /** It asks the chat, with an account there, and not the appliance. */
+  isChat?: boolean
   /** A line that works as it stands. */
   example: string
   /** It is among the commands of a first day. */
@@ -51,7 +53,10 @@ export const COMMON: CommandOptions = {
     summary: 'the appliance, by the name that connect gave it; else COFFER_PROFILE, else "default"',
   },
   host: { value: 'URL', summary: 'the appliance, without a profile: https://192.168.1.1, or host and port' },
-  user: { value: 'NAME', summary: 'the account, instead of the profile’s user of the role that the command needs' },
+  user: {
+    value: 'NAME',
+    summary: 'the account, instead of the profile’s user of the role that the command needs; in the chat its address',
+  },
   'passphrase-file': { value: 'FILE', summary: 'where the passphrase of the account is read from (first line)' },
   'passphrase-fd': { value: 'NUMBER', summary: 'the descriptor that it is read from' },
   ca: { value: 'FILE', summary: 'certificates (PEM) of the authorities that are trusted, instead of the system’s' },

@@ -3,11 +3,12 @@
 import { type Client, createClient } from '../../firmware/client/client.ts'
 import { basicCredentials, type Transport, withRetries } from '../../firmware/client/request.ts'
 import type { Role } from '../../firmware/client/types.ts'
+import { type ChatApi, withSignIn } from './chat-api.ts'
 import type { Command, OptionValues } from './command.ts'
 import { namingAccount, usage } from './failure.ts'
 import { createOutput, type Output } from './output.ts'
 import { passphraseFrom, secretFile, takeVariables } from './passphrase.ts'
-import { DEFAULT_PROFILE, type Profile, readProfile, writeProfile } from './profile.ts'
+import { DEFAULT_PROFILE, type KnownPort, type Profile, readProfile, writeProfile } from './profile.ts'
 import { endSession, findSession, sessionId } from './session.ts'
 import { createTransport, type Trust } from './transport.ts'
 
@@ -19,10 +20,12 @@ export interface CommandContext {
   client(): Client
   /** Without credentials. */
   open(): Client
+  /** With a sign-in at the chat, which ends with `work`. */
+  chat<T>(work: (api: ChatApi) => Promise<T>): Promise<T>
   /** With the account of another role; null when there is none. */
   as(role: Role): Client | null
   user(): string
-  /** Asks for the account's passphrase, whether there is a session or not, and has the appliance check it. */
+  /** Asks for the account's passphrase, whether there is a session or not, and has it checked. */
   login(): Promise<{ user: string; passphrase: string }>
   url(): string
   trust(): Trust
@@ -47,25 +50,34 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
     return known
   }
   if (input.flag('insecure')) output.note('coffer: --insecure: the appliance’s certificate is not checked')
+  /** With --host there is no profile: then it is the chat's address for commands of the chat. */
+  const endpoint = (): KnownPort | null | undefined => (command.isChat ? profile()?.chat : profile())
 
   const address = () => {
-    const found = url ?? profile()?.url
+    const found = url ?? endpoint()?.url
     if (found !== undefined) return found
+    if (profile() !== null) throw usage('the chat of this appliance is not known yet', 'coffer chat connect')
     throw usage(
       name === DEFAULT_PROFILE ? 'no appliance is known yet' : `there is no profile ${name}`,
       `coffer connect https://192.168.1.1${name === DEFAULT_PROFILE ? '' : ` --as ${name}`}`,
     )
   }
   const trust = (): Trust => {
-    const pin = input.text('fingerprint') ?? profile()?.pin
-    const ca = input.text('ca') ?? profile()?.ca
+    const pin = input.text('fingerprint') ?? endpoint()?.pin
+    const ca = input.text('ca') ?? endpoint()?.ca
     return { ...(pin && { pin }), ...(ca && { ca }), insecure: input.flag('insecure') }
   }
   const userOf = (roles: readonly Role[]): string | null => {
     const named = input.text('user') ?? roles.map((role) => profile()?.users[role]).find((user) => user !== undefined)
     return named ?? (roles.includes('Administrator') ? 'admin' : null)
   }
+  const chatUser = (): string => {
+    const found = input.text('user') ?? profile()?.chat?.user
+    if (found !== undefined) return found
+    throw usage('whose account of the chat?', '--user ADDRESS; a later command knows it')
+  }
   const user = () => {
+    if (command.isChat) return chatUser()
     const roles = command.roles ?? []
     const found = userOf(roles)
     if (found !== null) return found
@@ -86,7 +98,14 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
     }
     return carrier
   }
-  const sources = { file: input.text('passphrase-file'), descriptor: input.number('passphrase-fd'), ...variables }
+  const sources = {
+    file: input.text('passphrase-file'),
+    descriptor: input.number('passphrase-fd'),
+    program: variables.program,
+    // That is of an account of the appliance, whose passphrase the chat must not see.
+    ...(!command.isChat && { variable: variables.variable }),
+  }
+  const question = (account: string) => `${command.isChat ? 'Password' : 'Passphrase'} of ${account}`
   const inSession = new Set<string>()
   /** The passphrase was changed elsewhere: the next command asks for it. */
   const forgetSession = async (account: string) => {
@@ -99,7 +118,7 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
     const isNamed = sources.file !== undefined || sources.descriptor !== undefined || sources.variable !== undefined
     const session = isNamed ? null : await findSession(sessionId(address(), account))
     if (session !== null) inSession.add(account)
-    return session ?? passphraseFrom(sources, `Passphrase of ${account}`)
+    return session ?? passphraseFrom(sources, question(account))
   }
   const credentials = new Map<string, Promise<string>>()
   const clientOf = (account: string) =>
@@ -114,9 +133,33 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
         return value
       },
     )
+  const chatWith = <T>(email: string, password: string, work: (api: ChatApi) => Promise<T>): Promise<T> =>
+    withSignIn(
+      {
+        transport: transport(),
+        lastTransport: createTransport(address(), trust()),
+        email,
+        password,
+        onRefused: () => forgetSession(email),
+        onKeyLeft: ({ message }) => output.note(`coffer: cannot revoke the API key of this sign-in: ${message}`),
+      },
+      async (api) => {
+        rememberChatUser(email)
+        return work(api)
+      },
+    )
+  const rememberChatUser = (email: string) => {
+    const { chat, ...rest } = profile() ?? {}
+    if (chat !== undefined && chat.user === undefined)
+      writeProfile(name, { ...(rest as Profile), chat: { ...chat, user: email } })
+  }
   const login = async () => {
     const account = user()
-    const passphrase = await passphraseFrom(sources, `Passphrase of ${account}`)
+    const passphrase = await passphraseFrom(sources, question(account))
+    if (command.isChat) {
+      await chatWith(account, passphrase, async () => {})
+      return { user: account, passphrase }
+    }
     credentials.set(account, Promise.resolve(basicCredentials(account, passphrase)))
     await clientOf(account).account()
     return { user: account, passphrase }
@@ -128,6 +171,10 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
     input,
     client: () => clientOf(user()),
     open: () => createClient(transport(), async () => null),
+    chat: async (work) => {
+      const account = user()
+      return chatWith(account, await passphraseOf(account), work)
+    },
     as: (role) => {
       const account = userOf([role])
       return account === null ? null : clientOf(account)

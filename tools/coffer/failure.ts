@@ -16,8 +16,8 @@ export class Failure extends Error {
 
 export const usage = (message: string, hint: string | null = null) => new Failure(EXIT.usage, message, hint)
 
-/** A refusal that depends on the account: 401 or 403. */
-class AccountError extends ApiError {
+/** A refusal that depends on the account. */
+export class AccountError extends ApiError {
   readonly account: string
   constructor(error: ApiError, account: string) {
     super(error.status, error.message, error.retryAfter)

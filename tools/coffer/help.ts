@@ -22,8 +22,14 @@ export function listing(commands: readonly Command[]): string {
 
 export function page(command: Command): string {
   const own = command.options ? `\n\nOptions:\n\n${optionTable(command.options)}` : ''
-  const role = command.roles ? `\nNeeds a user with role ${command.roles.join(' or ')}.\n` : ''
+  const account = accountOf(command)
+  const role = account === null ? '' : `\n${account}\n`
   return `${synopsis(command)}\n\n${command.summary}\n${role}\nExample:\n\n  ${command.example}${own}\n\nOptions of every command:\n\n${optionTable(COMMON)}\n`
+}
+
+const accountOf = ({ roles, isChat }: Command): string | null => {
+  if (isChat) return 'Needs an account of the chat.'
+  return roles ? `Needs a user with role ${roles.join(' or ')}.` : null
 }
 
 const EXITS =
@@ -51,7 +57,7 @@ export function manual(commands: readonly Command[], version: string): string {
   const body = commands.flatMap((command) => [
     `.SS "${roff(synopsis(command))}"`,
     roff(command.summary),
-    ...(command.roles ? [`.PP\n${roff(`Needs a user with role ${command.roles.join(' or ')}.`)}`] : []),
+    ...(accountOf(command) === null ? [] : [`.PP\n${roff(accountOf(command)!)}`]),
     `.PP\n.nf\n    ${roff(command.example)}\n.fi`,
     ...options(command.options ?? {}),
   ])
@@ -69,7 +75,7 @@ export function manual(commands: readonly Command[], version: string): string {
     roff(EXITS),
     '.SH ENVIRONMENT',
     item('COFFER_PROFILE', 'the profile, as --profile'),
-    item('COFFER_PASSPHRASE', 'the passphrase of the account'),
+    item('COFFER_PASSPHRASE', 'the passphrase of the account, unless that is of the chat'),
     item(
       'COFFER_ASKPASS',
       'a program that is asked for passphrases: it gets the question as its argument and prints the answer',

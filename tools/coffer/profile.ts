@@ -6,14 +6,24 @@ import { join } from 'node:path'
 import type { Role } from '../../firmware/client/types.ts'
 import { usage } from './failure.ts'
 
-export interface Profile {
+/** How a port is reached and recognized. */
+export interface KnownPort {
   /** `https://host:port`. */
   url: string
   /** `sha256//` and the base64 of SHA-256 of the public key of its certificate, where no authority signs for it. */
   pin?: string
   /** A file of certificates of authorities. */
   ca?: string
+}
+
+export interface Profile extends KnownPort {
   users: Partial<Record<Role, string>>
+  /** Of the appliance's chat, and the address of the account that signs in there. */
+  chat?: KnownChat
+}
+
+interface KnownChat extends KnownPort {
+  user?: string
 }
 
 export const DEFAULT_PROFILE = 'default'
@@ -62,11 +72,22 @@ function fileOf(name: string): string {
 
 function parse(text: string): Profile | null {
   try {
-    const { url, pin, ca, users } = JSON.parse(text) as Profile
-    const isOptional = (value: unknown) => value === undefined || typeof value === 'string'
-    if (new URL(url).protocol !== 'https:' || !isOptional(pin) || !isOptional(ca)) return null
-    return { url, users: { ...users }, ...(pin && { pin }), ...(ca && { ca }) }
+    const { users, chat, ...appliance } = JSON.parse(text) as Profile
+    return { ...endpointOf(appliance), users: { ...users }, ...(chat && { chat: chatOf(chat) }) }
   } catch {
     return null
   }
 }
+
+const chatOf = ({ user, ...chat }: KnownChat): KnownChat => ({
+  ...endpointOf(chat),
+  ...(typeof user === 'string' && { user }),
+})
+
+/** Throws if it is damaged. */
+function endpointOf({ url, pin, ca }: KnownPort): KnownPort {
+  if (new URL(url).protocol !== 'https:' || ![pin, ca].every(isOptional)) throw new Error('damaged')
+  return { url, ...(pin && { pin }), ...(ca && { ca }) }
+}
+
+const isOptional = (value: unknown): boolean => value === undefined || typeof value === 'string'

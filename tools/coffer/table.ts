@@ -3,10 +3,11 @@
 import type { Command } from './command.ts'
 import { AUDIT } from './commands/audit.ts'
 import { CA } from './commands/ca.ts'
+import { CHAT } from './commands/chat.ts'
+import { CLUSTER } from './commands/cluster.ts'
 import { CONFIG } from './commands/config.ts'
 import { KEYS } from './commands/keys.ts'
 import { NETHSM } from './commands/nethsm.ts'
-import { OTHERS } from './commands/others.ts'
 import { PKCS11 } from './commands/pkcs11.ts'
 import { selfCommands } from './commands/self.ts'
 import { SESSION } from './commands/session.ts'
@@ -24,7 +25,8 @@ export const COMMANDS: readonly Command[] = [
   ...CONFIG,
   ...SYSTEM,
   ...AUDIT,
-  ...OTHERS,
+  ...CLUSTER,
+  ...CHAT,
   ...CA,
   ...SESSION,
   ...SSH_AGENT,

@@ -3,6 +3,7 @@
  * against authorities, or against the one public key that was accepted for it.
  */
 
+import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Agent, RequestOptions } from 'node:https'
 import type { TLSSocket } from 'node:tls'
@@ -137,13 +138,19 @@ async function handshake(url: string, { ca }: Trust): Promise<TLSSocket> {
 async function peerOf(socket: TLSSocket): Promise<Peer> {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) throw new Failure(EXIT.connection, 'the appliance has no certificate')
-  const { createHash } = await import('node:crypto')
-  const key = certificate.publicKey.export({ type: 'spki', format: 'der' })
   return {
-    pin: `sha256//${createHash('sha256').update(key).digest('base64')}`,
+    pin: await pinOf(certificate.publicKey),
     certificate: certificate.raw,
     isTrusted: socket.authorized,
   }
+}
+
+/** As curl's --pinnedpubkey has it. */
+export async function pinOf(key: KeyObject): Promise<string> {
+  const { createHash } = await import('node:crypto')
+  return `sha256//${createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('base64')}`
 }
 
 /** Where systems keep the authorities that they trust; Node’s own otherwise. */

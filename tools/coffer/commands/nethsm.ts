@@ -7,6 +7,7 @@ import type { Command, CommandOptions, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { readInput, writeWhole } from '../files.ts'
+import { getAuthority, JOIN, joinCluster, URLS } from './cluster.ts'
 import {
   changeBackup,
   changeUnlock,
@@ -21,7 +22,6 @@ import {
   tlsKeyOf,
 } from './config.ts'
 import { ATTRIBUTES, attributesOf, generateKey, importPem, listKeys, SUBJECT, subjectOf } from './keys.ts'
-import { getAuthority, JOIN, joinCluster, URLS } from './others.ts'
 import { timeOf } from './start.ts'
 import { createBackup, factoryReset, RESTORE, reboot, restoreBackup, shutdown } from './system.ts'
 import { addUser, listNamespaces, listUsers, NEW_USER, setPassphrase } from './users.ts'

@@ -2,7 +2,7 @@
 
 import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import type { Command } from '../command.ts'
+import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
 import {
@@ -29,21 +29,18 @@ const MESSAGE_MS_MAX = 5000
 const LOOK_MS = 1000 // how late the end of a session may be noticed
 const UNUSED_MS = 10_000 // an agent without a session ends after this time
 
+export const LOGIN = {
+  minutes: { value: 'NUMBER', summary: `how long; ${MINUTES} if left out, ${MINUTES_MAX} at most` },
+} as const
+
 export const SESSION: Command[] = [
   {
     words: 'login',
     summary: 'Keeps the passphrase of an account in memory for some minutes, so that commands do not ask for it.',
     roles: ['Administrator'],
-    options: { minutes: { value: 'NUMBER', summary: `how long; ${MINUTES} if left out, ${MINUTES_MAX} at most` } },
+    options: LOGIN,
     example: 'coffer login --minutes 30',
-    run: async (context, input) => {
-      const minutes = input.number('minutes') ?? MINUTES
-      if (!Number.isInteger(minutes) || minutes < 1 || minutes > MINUTES_MAX)
-        throw usage(`--minutes must be 1 to ${MINUTES_MAX}`)
-      const { user, passphrase } = await context.login()
-      await putSession(sessionId(context.url(), user), passphrase, minutes * 60)
-      context.output.note(`${user}: logged in for ${minutes} minute${minutes === 1 ? '' : 's'}`)
-    },
+    run: login,
   },
   {
     words: 'logout',
@@ -51,7 +48,7 @@ export const SESSION: Command[] = [
     roles: ['Administrator'],
     options: { all: { summary: 'those of all accounts and appliances' } },
     example: 'coffer logout --all',
-    run: async (context, input) => endSession(input.flag('all') ? null : sessionId(context.url(), context.user())),
+    run: logout,
   },
   {
     words: 'session-agent',
@@ -60,6 +57,19 @@ export const SESSION: Command[] = [
     run: runAgent,
   },
 ]
+
+export async function login(context: CommandContext, input: OptionValues): Promise<void> {
+  const minutes = input.number('minutes') ?? MINUTES
+  if (!Number.isInteger(minutes) || minutes < 1 || minutes > MINUTES_MAX)
+    throw usage(`--minutes must be 1 to ${MINUTES_MAX}`)
+  const { user, passphrase } = await context.login()
+  await putSession(sessionId(context.url(), user), passphrase, minutes * 60)
+  context.output.note(`${user}: logged in for ${minutes} minute${minutes === 1 ? '' : 's'}`)
+}
+
+export async function logout(context: CommandContext, input: OptionValues): Promise<void> {
+  await endSession(input.flag('all') ? null : sessionId(context.url(), context.user()))
+}
 
 interface Session {
   secret: Buffer

@@ -9,7 +9,7 @@ import { addressOf } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { table } from '../output.ts'
 import { passphraseFrom } from '../passphrase.ts'
-import { listProfiles, readProfile, removeProfile, writeProfile } from '../profile.ts'
+import { type KnownPort, listProfiles, readProfile, removeProfile, writeProfile } from '../profile.ts'
 import { ask, confirm } from '../terminal.ts'
 import { createTransport, meet } from '../transport.ts'
 
@@ -176,9 +176,24 @@ async function connect(context: CommandContext): Promise<void> {
   const url = addressOf(input.arguments[0]!)
   const name = input.text('as') ?? context.profileName()
   const known = readProfile(name)
+  const endpoint = await acceptPeer(context, url, known, input.text('fingerprint'))
+  // What was answered is about this key: the state is asked of nobody else.
+  const state = await createClient(createTransport(url, endpoint), async () => null).state()
+  const users = known?.url === url ? known.users : {}
+  const chat = known?.url === url ? known.chat : undefined
+  writeProfile(name, { ...endpoint, users, ...(chat && { chat }) })
+  output.note(`${name}: ${url}, ${state}`)
+}
+
+/** Looks at the key of `url`, and asks about it unless an authority signs for it, it is `expected`, or `known` has it. */
+export async function acceptPeer(
+  { input, output }: CommandContext,
+  url: string,
+  known: KnownPort | null | undefined,
+  expected: string | undefined,
+): Promise<KnownPort> {
   const ca = input.text('ca')
   const peer = await meet(url, ca === undefined ? {} : { ca })
-  const expected = input.text('fingerprint')
   if (expected !== undefined && expected !== peer.pin)
     throw new Failure(EXIT.connection, `the key of ${url} is ${peer.pin}, not ${expected}`)
   if (known?.url === url && known.pin !== undefined && known.pin !== peer.pin)
@@ -188,13 +203,8 @@ async function connect(context: CommandContext): Promise<void> {
     if (!(await confirm('Does the appliance’s console show the same?')))
       throw new Failure(EXIT.refused, 'not connected', `without a terminal: --fingerprint ${peer.pin}`)
   }
-  const isPinned = !peer.isTrusted || expected !== undefined
-  // What was answered is about this key: the state is asked of nobody else.
-  const client = createClient(createTransport(url, isPinned ? { pin: peer.pin } : ca ? { ca } : {}), async () => null)
-  const state = await client.state()
-  const users = known?.url === url ? known.users : {}
-  writeProfile(name, { url, users, ...(isPinned && { pin: peer.pin }), ...(ca && !isPinned && { ca }) })
-  output.note(`${name}: ${url}, ${state}`)
+  if (!peer.isTrusted || expected !== undefined) return { url, pin: peer.pin }
+  return { url, ...(ca && { ca }) }
 }
 
 /** A connection that fails while it restarts counts as another state. */
