@@ -76,6 +76,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly #sessions: Sessions<D>
   readonly #opening: Opening<D>
   readonly #unlockFrom: Unlock
+  #unlocks = 0
 
   constructor(options: ApplianceOptions<D>) {
     const { pool, log, random = systemRandom, unlockCost: cost = UNLOCK_COST, dataDirectory, deviceKey } = options
@@ -253,8 +254,20 @@ export class Appliance<D extends OpenDomain = Operational> {
    * The one way for HTTP and console (see unlocking.ts). Throws `forbidden` when the passphrase is wrong, `tooManyAttempts`.
    * Without `from`, a program that has the appliance to itself opens it: nobody else tries, and nothing is recorded.
    */
-  unlock(passphrase: Uint8Array, from?: UnlockOrigin): Promise<void> {
-    return from === undefined ? this.#opening.withPassphrase(passphrase, ANYBODY) : this.#unlockFrom(passphrase, from)
+  async unlock(passphrase: Uint8Array, from?: UnlockOrigin): Promise<void> {
+    this.#unlocks++
+    try {
+      await (from === undefined
+        ? this.#opening.withPassphrase(passphrase, ANYBODY)
+        : this.#unlockFrom(passphrase, from))
+    } finally {
+      this.#unlocks--
+    }
+  }
+
+  /** A passphrase is being checked. */
+  get isUnlocking(): boolean {
+    return this.#unlocks > 0
   }
 
   /** Locked when it returns. In a cluster keys are wiped when what it returns has ended: the others get the last counts first. */

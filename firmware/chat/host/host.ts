@@ -61,6 +61,12 @@ const settingsSchema = z.object({
 })
 
 const KEY_PURPOSE = 'coffer chat'
+
+/**
+ * While the appliance is Locked the chat only refuses, and its start costs as much of the processor as an unlock. So its process
+ * comes this long after the lock, or after the start of the appliance, and not while a passphrase is being checked.
+ */
+export const LOCKED_PAUSE_MS = 2000
 const GROWTH_INTERVAL_MS = 5000 // the reserve outlasts what the chat adds meanwhile
 
 export function createChatHost(options: ChatHostOptions): ChatHost {
@@ -69,6 +75,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const commits = createCommitCounterStore(appliance.deviceRecords)
   const acts = createChatAuditLog({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
+  let pause: NodeJS.Timeout | undefined
   const changes = createChanges(() => appliance.epoch, settle)
   const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
   const auditGrowthBytes = (): number => appliance.audit?.growthBytes() ?? 0
@@ -113,6 +120,8 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       process.fail('the key of its port cannot be read')
       return
     }
+    if (appliance.state !== 'Locked') endPause()
+    if (pause !== undefined) return
     process.want('running')
     if (isOperational && process.port !== null && !process.isSpent) void runDetached(() => open(record))
   }
@@ -142,9 +151,26 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
-  /** The key was taken away: whoever had it goes. */
+  /** The key was taken away: the process that had it goes. */
   function renew(): void {
-    if (!changes.isUnderWay) process.renew()
+    if (changes.isUnderWay) return
+    const isLocked = appliance.state === 'Locked'
+    if (isLocked) beginPause()
+    process.renew(isLocked ? 'none' : 'fresh')
+  }
+
+  function beginPause(): void {
+    clearTimeout(pause)
+    pause = setTimeout(() => {
+      if (appliance.isUnlocking) return beginPause()
+      pause = undefined
+      sync()
+    }, LOCKED_PAUSE_MS).unref()
+  }
+
+  function endPause(): void {
+    clearTimeout(pause)
+    pause = undefined
   }
 
   function settle(isRenewed: boolean): void {
@@ -185,6 +211,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   appliance.configuration.onChange((part) => {
     if (part === 'chatTls') process.connection?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
   })
+  if (appliance.state === 'Locked') beginPause()
   sync()
   const growthTimer = setInterval(
     () => process.connection?.send({ type: 'auditGrowth', bytes: auditGrowthBytes() }),
@@ -234,6 +261,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     clockSet: () => process.connection?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
     close: async () => {
       clearInterval(growthTimer)
+      endPause()
       await process.silent()
       commits.flush()
     },

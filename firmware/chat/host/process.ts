@@ -33,8 +33,8 @@ export interface ChatProcess {
   opened(): void
   /** The organization is open no longer. */
   closed(): void
-  /** The key was taken away: whoever had it goes. */
-  renew(): void
+  /** The key was taken away: the process that had it goes. `next` is what follows it. */
+  renew(next: 'fresh' | 'none'): void
   /** None is wanted any more. */
   end(): void
   /** Resolves when nothing more comes from the last one, or it has taken too long. */
@@ -195,12 +195,12 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       wakeWaiting()
     },
     closed: () => (isOpen = false),
-    renew() {
+    renew(next) {
       if (!isSpent) return
       connection?.send({ type: 'close' })
       isSpent = false
       over()
-      want('fresh')
+      want(next)
     },
     end() {
       isSpent = false
