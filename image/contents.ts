@@ -84,6 +84,12 @@ const SHA256_MODULES: readonly string[] = [
   'sha2_ce', // arm64
 ]
 
+/** By what the kernel asks for before any module is loaded: the hashes of a TPM's banks, for its integrity measurement. */
+export const MODULES_ON_REQUEST: Readonly<Record<string, string>> = {
+  'crypto-sha384': 'sha512_generic',
+  'crypto-sha512': 'sha512_generic',
+}
+
 /** What opens the root file system, and drivers of disks that are there at once: loaded in any case. */
 export const ROOT_MODULES: readonly string[] = [
   'virtio_pci',

@@ -3,12 +3,21 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
-import { BUSYBOX, DISK_MODULES, DMSETUP, MODULES, ROOT_MODULES, SOFTWARE_WATCHDOG, WATCHDOGS } from './contents.ts'
+import {
+  BUSYBOX,
+  DISK_MODULES,
+  DMSETUP,
+  MODULES,
+  MODULES_ON_REQUEST,
+  ROOT_MODULES,
+  SOFTWARE_WATCHDOG,
+  WATCHDOGS,
+} from './contents.ts'
 import { addLibraries } from './libraries.ts'
 import { addModules, openKernelModules } from './modules.ts'
 import type { Packages } from './packages.ts'
 import { COFFER } from './root.ts'
-import { bytesOf, directory, fileOf, type Tree } from './tree.ts'
+import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
 
 export function makeInitramfs(architecture: Architecture, packages: Packages): Tree {
   const tree: Tree = new Map()
@@ -23,7 +32,8 @@ export function makeInitramfs(architecture: Architecture, packages: Packages): T
     const files = modules.ordered(names).map(({ file }) => `${basename(file)}\n`)
     tree.set(`modules/${list}`, bytesOf(Buffer.from(files.join('')), COFFER))
   }
-  const all = modules.ordered([...Object.values(lists).flat(), ...DISK_MODULES])
-  addModules(tree, modules, all, packages.kernel.name)
+  const all = modules.ordered([...Object.values(lists).flat(), ...DISK_MODULES, ...Object.values(MODULES_ON_REQUEST)])
+  addModules(tree, modules, all, packages.kernel.name, MODULES_ON_REQUEST)
+  tree.set('sbin/modprobe', link('../bin/busybox')) // which the kernel starts
   return tree
 }

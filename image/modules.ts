@@ -76,7 +76,13 @@ export function openKernelModules({ name }: Architecture, { kernel }: Packages):
 }
 
 /** Adds them, and what modprobe finds them by: the devices they are for, or those of what they extend. */
-export function addModules(tree: Tree, { release }: Modules, modules: readonly Module[], origin: string): void {
+export function addModules(
+  tree: Tree,
+  { release }: Modules,
+  modules: readonly Module[],
+  origin: string,
+  requests: Readonly<Record<string, string>> = {},
+): void {
   const directory = `usr/lib/modules/${release}`
   for (const { file } of modules) tree.set(`${directory}/${basename(file)}`, fileOf(file, origin))
   const dependencies = modules.map(({ file, dependencies }) => {
@@ -87,6 +93,7 @@ export function addModules(tree: Tree, { release }: Modules, modules: readonly M
     const own = module.aliases.length > 0 ? [module] : module.dependencies
     return own.flatMap(({ aliases }) => aliases.map((alias) => `alias ${alias} ${module.name}\n`))
   })
+  aliases.push(...Object.entries(requests).map(([alias, name]) => `alias ${alias} ${name}\n`))
   tree.set(`${directory}/modules.dep`, bytesOf(Buffer.from(dependencies.join('')), 'coffer'))
   tree.set(`${directory}/modules.alias`, bytesOf(Buffer.from(aliases.join('')), 'coffer'))
 }

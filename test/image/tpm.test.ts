@@ -32,6 +32,7 @@ async function start(
 ) {
   const device = await boot(t, image, { disk, tpm, cores: 1 })
   await device.answers()
+  assert.doesNotMatch(device.output(), /\bima: /, 'the kernel finds the hashes of the TPM’s banks')
   await work(device)
   await device.kill()
   return device.output()
