@@ -34,6 +34,12 @@ export interface UserInfo {
   realName: string
   role: Role
 }
+export interface UserPage {
+  /** `tags` of Operators. */
+  users: (UserInfo & { user: string; tags?: string[] })[]
+  /** The `after` of the next page; absent on the last. */
+  next?: string
+}
 export interface Account extends UserInfo {
   user: string
   namespace?: string

@@ -476,11 +476,12 @@ const cluster: Row[] = [
   { method: 'POST', path: '/cluster/force-new', states: ['L', 'Op', 'F'], who: 'Pub', success: 204, lacking: 401 },
 ]
 
-/** Added to the contract's: 7.6, 5 (row 23), and the list of keys with details. */
+/** Added to the contract's: 7.6, 5 (row 23), and the lists of keys and of users with details. */
 const added: Row[] = [
   { method: 'GET', path: '/audit', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/audit?limit=1&action=sign', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/keys?details=true&limit=2', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/users?details=true&limit=2', states: Op, who: managers, success: 200 },
   { method: 'GET', path: '/system/software', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/system/backup-status', states: Op, who: ['A', 'B'], success: 200 },
   { method: 'GET', path: '/system/restore-report', states: Op, who: ['A'], success: 200 },

@@ -2,9 +2,11 @@
 
 import * as z from 'zod'
 import { wipe } from '../../base/secret.ts'
+import type { Caller } from '../domain/roles.ts'
+import type { User } from '../domain/user-record.ts'
 import type { NewUser } from '../domain/users.ts'
 import { passphraseBody } from './lifecycle.ts'
-import { namespaceId, role, text, userId } from './schema.ts'
+import { count, namespaceId, role, tag, text, userId } from './schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
 const REAL_NAME_BYTES_MAX = 4096 // no name is longer; the whole list of users stays in memory
@@ -16,7 +18,57 @@ const user = passphraseBody.extend({ realName, role }).meta({
 })
 const userInfo = z.object({ realName, role }).meta({ id: 'UserInfo' })
 const userList = z.array(z.object({ user: userId })).meta({ id: 'UserList' })
+const userPage = z
+  .object({
+    users: z.array(z.object({ user: userId, realName, role, tags: z.array(tag).optional() })),
+    next: userId.optional().meta({ description: 'Goes into `after` of the next page; present while there is one.' }),
+  })
+  .meta({ id: 'UserPage' })
 const createId = z.object({ id: userId }).meta({ id: 'CreateUserId' })
+
+const PAGE_USERS_MAX = 1000
+const PAGE_USERS_DEFAULT = 100
+
+const query = z
+  .object({
+    details: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: 'With `true`: a page of users with name, role and tags.' }),
+    limit: count(PAGE_USERS_MAX)
+      .optional()
+      .meta({
+        description: `With details: at most so many users, up to ${PAGE_USERS_MAX}; ${PAGE_USERS_DEFAULT} by default.`,
+      }),
+    after: userId
+      .optional()
+      .meta({ description: 'With details: only users after this id, `next` of the page before.' }),
+  })
+  .refine(
+    ({ details, limit, after }) => details === 'true' || (limit === undefined && after === undefined),
+    'limit and after go with details=true',
+  )
+
+interface Listing {
+  services: Services
+  caller: Caller
+  query: z.infer<typeof query>
+}
+
+function list(request: Listing): z.infer<typeof userList | typeof userPage> {
+  const { users } = domainOf(request)
+  const { namespace } = request.caller
+  const { details, after = '', limit = PAGE_USERS_DEFAULT } = request.query
+  if (details !== 'true') return users.list(namespace).map((user) => ({ user }))
+  const { users: found, ...more } = users.page(namespace, after, Number(limit))
+  const show = ({ id, realName, role, tags }: User) => ({
+    user: id,
+    realName,
+    role,
+    ...(role === 'Operator' && { tags: [...tags] }),
+  })
+  return { users: found.map(show), ...more }
+}
 
 const params = z.object({ user: userId })
 const BAD_USER = 'Not a user ID, or the user is not described well.'
@@ -42,17 +94,15 @@ export const userDeclarations = [
   declare({
     method: 'GET',
     path: '/users',
-    summary: 'All users; for callers in a namespace, its users.',
+    summary: 'All users, or of a namespace those in it: the ids of all of them, or page by page with details.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
-    version: (request) => domainOf(request).users.listVersion(request.caller.namespace),
-    answers: { status: 200, json: userList },
-    handle: (request) => ({
-      status: 200,
-      json: domainOf(request)
-        .users.list(request.caller.namespace)
-        .map((user) => ({ user })),
-    }),
+    query,
+    version: (request) =>
+      request.query.details === 'true' ? undefined : domainOf(request).users.listVersion(request.caller.namespace),
+    answers: { status: 200, json: z.union([userList, userPage]) },
+    errors: { 400: 'Not an ID or a number.' },
+    handle: (request) => ({ status: 200, json: list(request) }),
   }),
   declare({
     method: 'POST',

@@ -62,6 +62,13 @@ export class Users {
     return this.#index.ids.startingWith(userPrefix(namespace))
   }
 
+  /** Those of `list` after the id `after` (`''`: from the first one), at most `limit`. `next` is the id to go on after while there are more. */
+  page(namespace: Namespace, after: string, limit: number): { users: User[]; next?: string } {
+    const ids = this.#index.ids.after(after, userPrefix(namespace), limit + 1)
+    const users = ids.slice(0, limit).map((id) => this.get(id))
+    return ids.length > limit ? { users, next: ids[limit - 1]! } : { users }
+  }
+
   /** How many `list` shows. */
   size(namespace: Namespace): number {
     return namespace === '' ? this.#index.size : this.list(namespace).length
