@@ -233,12 +233,18 @@ export const overviewMend = {
 export const overviewYou = 'You'
 export const overviewYouMay = 'What you may do'
 
+export const notWhole = (label: string) => `${label}: must be a whole number.`
+
+// directory
+export const directoryReading = (read: number, all: number) =>
+  `Reading the details: ${count(read)} of ${count(all)}. Results are incomplete until then.`
+export const directorySearch = 'Search'
+export const directoryNone = 'No matches.'
+
 // keys
-export const keysSearch = 'Name contains'
-export const keysLabel = 'Label is'
+export const keysSearchHint = 'By any part of name, type, label or tags.'
 export const keysMine = 'Only those that I may use'
 export const keysNone = 'There is no key yet.'
-export const keysNoMatch = 'No key is like that.'
 export const keysCaption = (all: number) => `${count(all)} ${all === 1 ? 'key' : 'keys'}`
 export const keysId = 'Key'
 
@@ -339,7 +345,7 @@ export const usersWhat = 'What each role may'
 export const usersBadId = 'Letters, digits, dot, hyphen and underscore; it begins with a letter or digit.'
 export const usersYou = 'you'
 export const usersHandedOver = 'A namespace has been made of this user’s; its own administrators change it.'
-export const usersFilter = 'Contains'
+export const usersSearchHint = 'By any part of name, role, real name or tags.'
 
 // namespaces
 export const namespacesCaption = (all: number) => `${count(all)} ${all === 1 ? 'namespace' : 'namespaces'}`
@@ -347,6 +353,11 @@ export const namespacesAdd = 'Make a namespace'
 export const namespacesDelete = 'Delete'
 export const namespacesDeleteTitle = (id: string) => `Delete the namespace ${id}`
 export const namespacesDeleteText = 'All its keys are gone for good. Its users stay, and can do nothing.'
+export const namespacesQuota = 'Quota'
+export const namespacesQuotaText =
+  'How many keys and users the namespace may have. If it has more already, they stay, and none are added.'
+export const namespacesKeys = 'Keys at most'
+export const namespacesUsers = 'Users at most'
 export const namespacesNoAdmin = 'No user of this namespace exists yet: nobody could use it. Make it all the same?'
 
 // audit

@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import { DECLARATIONS } from '../../firmware/app.ts'
 import type { AuditLine } from '../../firmware/client/audit-lines.ts'
 import { auditDid, auditTouched } from '../../firmware/console/audit-words.ts'
+import * as words from '../../firmware/console/words.ts'
 import { auditKind } from '../../firmware/kms/pipeline/auditor.ts'
 import { expect } from '../support/appliance.ts'
 import { ADMIN, type Appliance, addUser, passphraseOf, provision, startAppliance, UNLOCK } from '../support/suite.ts'
@@ -141,7 +142,7 @@ test('lists show role, name and tags, find any part, and are readable on a phone
   const row = page.getByRole('row', { name: /web/ })
   await row.getByText('Operator').waitFor()
   await open(page, 'Keys')
-  await page.getByLabel('Name contains').fill('b-k')
+  await page.getByLabel(words.directorySearch).fill('b-k')
   await page.getByRole('row', { name: /web-key P-256 berlin/ }).waitFor()
   assert.equal(await page.getByRole('link', { name: 'other' }).count(), 0)
   await page.setViewportSize({ width: 390, height: 800 })

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { after, before, test } from 'node:test'
 import { hashLine, headKey, lineText, ORIGIN, signHead } from '../../firmware/audit/chain.ts'
+import * as words from '../../firmware/console/words.ts'
 import { BACKUP, fillStore, UNLOCK } from '../backup/fill-store.ts'
 import { expect } from '../support/appliance.ts'
 import { type Appliance, startAppliance } from '../support/suite.ts'
@@ -54,7 +55,7 @@ test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first lette
   await table.evaluate((element) => element.scrollTo(0, element.scrollHeight))
   await page.getByRole('row', { name: new RegExp(`key-${KEYS - 1} AES`) }).waitFor()
   const started = performance.now()
-  await page.getByLabel('Name contains').fill(`key-${'7'.repeat(digits - 1)}`)
+  await page.getByLabel(words.directorySearch).fill(`key-${'7'.repeat(digits - 1)}`)
   await page.getByRole('row', { name: new RegExp(`key-${'7'.repeat(digits - 1)}2`) }).waitFor()
   console.log(`${root} keys by their first letters: ${Math.round(performance.now() - started)} ms`)
 

@@ -9,67 +9,54 @@ import { useRun } from '../../web/run.ts'
 import type { Api, Tagged } from '../api.ts'
 import { USER_ID } from '../limits.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
+import { type Column, Directory } from '../parts/directory.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
-import { VirtualTable } from '../parts/virtual-table.tsx'
 import { go, route, to } from '../routes.ts'
 import { ROLES, type Role } from '../state.ts'
 import * as words from '../words.ts'
 import { TagEditor } from './key.tsx'
 
+const COLUMNS: readonly Column<T.UserPage['users'][number]>[] = [
+  { name: words.usersRole, text: ({ role }) => words.roles[role] },
+  { name: words.usersRealName, text: ({ realName }) => realName },
+  { name: words.tags, text: ({ tags }) => tags?.join(', ') ?? '' },
+]
+
 export function UsersPage({ account, api }: ViewProps) {
   const filter = useSignal('')
-  const list = useLoad((signal) => api.get<{ user: string }[]>('/users', signal), [])
-  const details = useSignal<ReadonlyMap<string, T.UserInfo>>(new Map())
-  const asking = useRef(new Set<string>())
-  const shown = (list.value.value ?? []).filter(({ user }) => user.includes(filter.value))
-  const inSight = (from: number, to: number) => {
-    for (const { user } of shown.slice(from, to)) {
-      if (asking.current.has(user)) continue
-      asking.current.add(user)
-      api.get<T.UserInfo>(`/users/${segment(user)}`).then(
-        (info) => {
-          details.value = new Map(details.value).set(user, info)
-        },
-        () => asking.current.delete(user), // the name is shown all the same; the next rows try again
-      )
-    }
+  const list = useLoad(
+    async (signal) => (await api.get<{ user: string }[]>('/users', signal)).map(({ user }) => user),
+    [],
+  )
+  const ids = list.value.value
+  const page = async (after: string, limit: number, signal: AbortSignal) => {
+    const from = after === '' ? '' : `&after=${encodeURIComponent(after)}`
+    const { users, next } = await api.get<T.UserPage>(`/users?details=true&limit=${limit}${from}`, signal)
+    return { rows: users, next }
   }
   return (
     <>
       <Card>
-        <Field label={words.usersFilter} type="search" bind={filter} />
         <Waiting of={list} />
-        {shown.length > 0 && (
-          <VirtualTable
-            caption={words.usersCaption(shown.length)}
-            inSight={inSight}
-            length={shown.length}
-            head={
-              <tr>
-                <th scope="col">{words.user}</th>
-                <th scope="col">{words.usersRole}</th>
-                <th scope="col" class="wide">
-                  {words.usersRealName}
-                </th>
-              </tr>
-            }
-            row={(index) => {
-              const { user } = shown[index]!
-              const info = details.value.get(user)
-              return (
-                <>
-                  <th scope="row">
-                    <a class="id" href={to('users', user)} title={user}>
-                      {user}
-                    </a>{' '}
-                    {user === account.user && <small>({words.usersYou})</small>}
-                  </th>
-                  <td>{info ? words.roles[info.role] : '…'}</td>
-                  <td class="wide">{info?.realName ?? ''}</td>
-                </>
-              )
-            }}
+        {ids !== null && (
+          <Directory
+            hint={words.usersSearchHint}
+            bind={filter}
+            ids={ids}
+            page={page}
+            idOf={({ user }) => user}
+            name={words.user}
+            columns={COLUMNS}
+            cell={(user) => (
+              <>
+                <a class="id" href={to('users', user)} title={user}>
+                  {user}
+                </a>{' '}
+                {user === account.user && <small>({words.usersYou})</small>}
+              </>
+            )}
+            caption={words.usersCaption}
           />
         )}
       </Card>
