@@ -10,7 +10,7 @@ import { AuditPage } from './pages/audit.tsx'
 import { BackupPage } from './pages/backup.tsx'
 import { KeyPage } from './pages/key.tsx'
 import { KeysPage } from './pages/keys.tsx'
-import { NamespacesPage } from './pages/namespaces.tsx'
+import { NamespacePage, NamespacesPage } from './pages/namespaces.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { RestorePage } from './pages/restore.tsx'
 import { SettingsPage } from './pages/settings.tsx'
@@ -64,7 +64,7 @@ const VIEWS: Readonly<Record<ViewName, View>> = {
   overview: { need: { roles: [...ROLES] }, page: OverviewPage },
   keys: { need: { roles: ['Administrator', 'Operator'] }, page: KeysPage, one: KeyPage },
   users: { need: ADMINISTRATOR, page: UsersPage, one: UserPage },
-  namespaces: { need: ROOT_ADMINISTRATOR, page: NamespacesPage },
+  namespaces: { need: ROOT_ADMINISTRATOR, page: NamespacesPage, one: NamespacePage },
   audit: { need: ROOT_ADMINISTRATOR, page: AuditPage },
   metrics: {
     need: { roles: ['Metrics'] },

@@ -85,7 +85,7 @@ test('settings are shown, changed and refused without a loss', async () => {
   await form.getByLabel(chatWords.quota).fill('many')
   await form.getByLabel(chatWords.hosts).fill('hooks.example.org:8443 hooks.example.net')
   await save.click()
-  await form.getByText(chatWords.quotaWrong).waitFor()
+  await form.getByText(words.notWhole(chatWords.quota)).waitFor()
   assert.equal((await settings()).uploadQuotaMib, null)
   await form.getByLabel(chatWords.quota).fill('1000')
   await form.getByLabel(chatWords.previews).selectOption({ label: chatWords.previewsOn })

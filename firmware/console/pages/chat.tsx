@@ -12,7 +12,7 @@ import { bytes, count, utf8Bytes } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
-import { Resource } from '../parts/resource.tsx'
+import { Resource, wholeNumber } from '../parts/resource.tsx'
 import * as words from '../words.ts'
 import { TlsIdentity } from './certificate.tsx'
 
@@ -153,7 +153,7 @@ function Settings({ api, done }: { api: Api; done: () => void }) {
       }}
       write={({ url = '', uploadQuotaMib = '', outgoingHosts = '', ...switches }): T.ChatSettingsChange => ({
         url,
-        uploadQuotaMib: quotaOf(uploadQuotaMib),
+        uploadQuotaMib: uploadQuotaMib.trim() === '' ? null : wholeNumber(uploadQuotaMib, chatWords.quota),
         outgoingHosts: outgoingHosts.split(/[\s,]+/).filter(Boolean),
         externalPreviews: switches.externalPreviews === 'true',
         ownerFullContentAccess: switches.ownerFullContentAccess === 'true',
@@ -161,13 +161,6 @@ function Settings({ api, done }: { api: Api; done: () => void }) {
       done={done}
     />
   )
-}
-
-/** Throws for a text that is not a whole number; an empty one stands for the default. */
-function quotaOf(text: string): number | null {
-  if (text.trim() === '') return null
-  if (!/^\d+$/.test(text.trim())) throw new Error(chatWords.quotaWrong)
-  return Number(text)
 }
 
 const ALGORITHMS: readonly (readonly [string, string])[] = [

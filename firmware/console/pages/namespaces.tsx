@@ -8,7 +8,26 @@ import { useRun } from '../../web/run.ts'
 import { ID } from '../limits.ts'
 import { Card, type ViewProps } from '../parts/frame.tsx'
 import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
+import { Resource, wholeNumber } from '../parts/resource.tsx'
+import { to } from '../routes.ts'
 import * as words from '../words.ts'
+
+/** One namespace. */
+export function NamespacePage({ api, id }: ViewProps & { id: string }) {
+  return (
+    <Resource
+      api={api}
+      path={`/namespaces/${segment(id)}/quota`}
+      title={words.namespacesQuota}
+      about={words.namespacesQuotaText}
+      fields={{ keys: words.namespacesKeys, users: words.namespacesUsers }}
+      write={({ keys, users }): T.NamespaceQuota => ({
+        keys: wholeNumber(keys, words.namespacesKeys),
+        users: wholeNumber(users, words.namespacesUsers),
+      })}
+    />
+  )
+}
 
 export function NamespacesPage({ api }: ViewProps) {
   const list = useLoad(async () => {
@@ -52,8 +71,10 @@ export function NamespacesPage({ api }: ViewProps) {
             <tbody>
               {found.ids.map((id) => (
                 <tr key={id}>
-                  <th scope="row" class="id">
-                    {id}
+                  <th scope="row">
+                    <a class="id" href={to('namespaces', id)}>
+                      {id}
+                    </a>
                   </th>
                   <td>
                     <Confirm

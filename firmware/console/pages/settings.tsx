@@ -10,7 +10,7 @@ import { IDLE_MINUTES_MAX, limits, SESSION_HOURS_MAX, setLimits } from '../idle.
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, type ViewProps } from '../parts/frame.tsx'
 import { Form } from '../parts/loading.tsx'
-import { flat, Resource } from '../parts/resource.tsx'
+import { flat, Resource, wholeNumber } from '../parts/resource.tsx'
 import { aheadMs, applianceNow, refreshState } from '../state.ts'
 import * as words from '../words.ts'
 import { clockWords } from './wizard.tsx'
@@ -60,7 +60,7 @@ function Device({ api }: { api: Api }) {
           logLevel: words.settingsLogLevel,
         }}
         choices={{ logLevel: ['debug', 'info', 'warning', 'error'].map((level) => [level, level]) }}
-        write={(values) => ({ ...values, port: Number(values.port) })}
+        write={(values) => ({ ...values, port: wholeNumber(values.port, words.settingsLogPort) })}
       />
       <Resource
         api={api}
@@ -79,8 +79,10 @@ function Device({ api }: { api: Api }) {
             ['refuse', words.settingsRefuse],
           ],
         }}
-        write={({ whenFull, ...lines }) => ({
-          ...Object.fromEntries(Object.entries(lines).map(([name, value]) => [name, Number(value)])),
+        write={({ changes, refusals, uses, whenFull }) => ({
+          changes: wholeNumber(changes, words.settingsChanges),
+          refusals: wholeNumber(refusals, words.settingsRefusals),
+          uses: wholeNumber(uses, words.settingsUses),
           whenFull,
         })}
       />

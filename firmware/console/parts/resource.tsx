@@ -69,5 +69,11 @@ export function Resource(props: {
   )
 }
 
+/** Throws for a text that is not a whole number: `Number` takes an empty one for 0. */
+export function wholeNumber(text: string | undefined, label: string): number {
+  if (!/^\d+$/.test(text?.trim() ?? '')) throw new Error(words.notWhole(label))
+  return Number(text)
+}
+
 export const flat = (value: Record<string, unknown>): Values =>
   Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]))
