@@ -210,6 +210,8 @@ export const overviewFarFuture = 'Signed by itself'
 export const overviewSetOn = (when: string) => `Set ${when}`
 export const overviewNotSet = 'Not set, as far as the audit log tells'
 export const overviewLastBackup = 'Last complete backup'
+export const overviewLastRestore = 'Last restore'
+export const overviewLeftOut = (parts: number) => `${count(parts)} ${parts === 1 ? 'part' : 'parts'} left out`
 export const overviewNever = 'None on record'
 export const overviewKeys = 'Keys'
 export const overviewUsers = 'Users'
@@ -502,7 +504,8 @@ export const restoreLeftOut = 'Left out by the last restore'
 export const restoreLeftOutMore = (more: number) => `And ${count(more)} more.`
 export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
-export const restoreDone = 'Restored. If it is locked, the unlock passphrase of that time opens it.'
+export const restoreDone =
+  'Restored. If it is locked, the unlock passphrase of that time opens it. The view Restore lists what was left out.'
 export const unchanged = 'Nothing was changed.'
 export const stopped = 'Stopped before all of it was sent. Nothing was changed.'
 

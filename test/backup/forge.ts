@@ -5,6 +5,7 @@ import { storeKeysOf } from '../../firmware/backup/nethsm/paths.ts'
 import { sealGcm } from '../../firmware/crypto/gcm.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import type { ScryptCost } from '../../firmware/crypto/types.ts'
 import { UNLOCK } from '../support/in-process.ts'
 import { BACKUP } from './rig.ts'
 
@@ -19,6 +20,7 @@ export function forge(
   entries: [path: string, value: Uint8Array][],
   domain: Record<string, Uint8Array> = {},
   settings: Record<string, string> = {},
+  cost: ScryptCost = CHEAP,
 ): Uint8Array<ArrayBuffer> {
   const [salt, unlockSalt, settingsKey, domainKey] = [16, 16, 32, 32].map(systemRandom) as [
     Uint8Array,
@@ -26,10 +28,10 @@ export function forge(
     Uint8Array,
     Uint8Array,
   ]
-  const backupKey = deriveKey(utf8(BACKUP), salt, CHEAP)
+  const backupKey = deriveKey(utf8(BACKUP), salt, cost)
   const writer = new EntryWriter(backupKey, systemRandom)
   const deviceId = '0123456789'
-  const locked = sealGcm(deriveKey(utf8(UNLOCK), unlockSalt, CHEAP), 'passphrase', domainKey, systemRandom)
+  const locked = sealGcm(deriveKey(utf8(UNLOCK), unlockSalt, cost), 'passphrase', domainKey, systemRandom)
   const keys: Partial<Record<string, Uint8Array>> = storeKeysOf(domainKey)
   const sealed = Object.entries(domain).map(
     ([path, value]) => [path, sealGcm(keys[path.split('/')[1]!]!, path, value, systemRandom)] as const,

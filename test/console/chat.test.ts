@@ -2,6 +2,7 @@
 /** The chat on the page: its organization is made, set, recovered and removed, without any other client. */
 
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import * as chatWords from '../../firmware/console/chat-words.ts'
@@ -179,6 +180,9 @@ test('its certificate is made anew, and a file without a certificate is not sent
   }
   assert.deepEqual(puts, [])
   await open(page, 'Chat')
+  const pem = (await appliance.call('GET', '/chat/tls/cert.pem', { as: ADMIN })).text()
+  const fingerprint = new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase()
+  await page.getByText(fingerprint).waitFor() // in hex, as browsers show it
   const before = (await appliance.call('GET', '/chat/tls/public.pem', { as: ADMIN })).text()
   await page.getByRole('button', { name: 'Make a new key' }).click()
   await page.getByRole('dialog').getByRole('textbox').fill('new key')

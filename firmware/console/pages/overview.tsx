@@ -26,6 +26,8 @@ interface Facts {
   days: number
   backupSet: string | null
   lastBackup: string | null
+  /** Parts that the last restore left out. */
+  leftOut: number
   keys: number
   users: number
   lines: AuditLine[]
@@ -97,6 +99,11 @@ function Administration({ api }: { api: Api }) {
           <Fact name={words.overviewLastBackup}>
             {found.lastBackup === null ? words.overviewNever : time(found.lastBackup)}
           </Fact>
+          {found.leftOut > 0 && (
+            <Fact name={words.overviewLastRestore}>
+              <a href={to('restore')}>{words.overviewLeftOut(found.leftOut)}</a>
+            </Fact>
+          )}
         </dl>
       </Card>
       <Card title={words.overviewLast}>
@@ -120,7 +127,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     const { lines } = await api.get<T.AuditPage>(`/audit?limit=20&action=${encodeURIComponent(action)}`)
     return lines.find(({ result }) => result < 300)?.time ?? null
   }
-  const [info, software, boot, chain, keys, users, audit, backupSet, backups] = await Promise.all([
+  const [info, software, boot, chain, keys, users, audit, backupSet, backups, report] = await Promise.all([
     api.get<T.SystemInfo>('/system/info'),
     api.get<T.Software>('/system/software'),
     api.get<T.Switch>('/config/unattended-boot'),
@@ -130,6 +137,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     api.get<T.AuditPage>('/audit?limit=10'),
     newest('PUT /config/backup-passphrase'),
     api.get<T.BackupStatus>('/system/backup-status'),
+    api.get<T.RestoreReport>('/system/restore-report'),
   ])
   const [leaf] = readCertificates(chain)
   return {
@@ -139,6 +147,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     days: leaf === undefined ? 0 : Math.floor((leaf.notAfter.getTime() - applianceNow().getTime()) / DAY_MS),
     backupSet,
     lastBackup: backups.lastComplete ?? null,
+    leftOut: report.leftOut.length + report.more,
     keys: keys.length,
     users: users.length,
     lines: audit.lines,
