@@ -153,6 +153,14 @@ export const needsVectors = (): { skip: string | false } => ({
   skip: process.env.CI !== 'true' && !existsSync(VECTORS) && NO_VECTORS,
 })
 
+/** A program on the published NetHSM Rust library. */
+export const RUST_CLIENT = join(root, '.rust-client/membership')
+
+/** Options of a test that runs it; in CI, too: the registry of Rust need not be reached. */
+export const needsRustClient = (): { skip: string | false } => ({
+  skip: !existsSync(RUST_CLIENT) && 'to run this: cargo, then .ci/rust-client',
+})
+
 /** Options of a test that runs the published JavaScript client. */
 export const needsZulipJs = (): { skip: string | false } => ({
   skip:
