@@ -1,4 +1,4 @@
-/** What the boot manager is told of the firmware: where it listens, its state, and what Administrators set of the machine. */
+/** Reports of the firmware to the boot manager: where it listens, its state, and the settings of the machine. */
 
 import type { Appliance } from './appliance/appliance.ts'
 import type { Log } from './base/log.ts'

@@ -248,7 +248,7 @@ function observedClock(onSet: () => void): Clock {
   }
 }
 
-/** What an Administrator has set outranks the level that the boot manager gives. */
+/** An Administrator's setting outranks the level that the boot manager gives. */
 function followLogging({ configuration }: Appliance<Operational>, log: Log, syslog: Syslog): void {
   const apply = () => {
     const { ipAddress: address, port, logLevel } = configuration.logging
@@ -273,7 +273,7 @@ function buildOf(program: URL): string {
   return hash.digest('hex').slice(0, BUILD_DIGITS)
 }
 
-/** What the prompt is told of an attempt. Wipes the passphrase. */
+/** Unlocks and words the outcome for the prompt. Wipes the passphrase. */
 async function unlockFromConsole(
   appliance: Appliance<Operational>,
   passphrase: Uint8Array,

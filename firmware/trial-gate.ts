@@ -10,13 +10,13 @@ import type { Operational } from './kms/domain/operational.ts'
 import type { Api } from './kms/pipeline/pipeline.ts'
 
 interface TrialGate {
-  /** That of the app, or a refusal while the version is on trial. */
+  /** The app's, or a refusal while the version is on trial. */
   readonly fetch: Api['fetch']
-  /** What shows that this version cannot read the store, although its key is right: the trial then ends. */
+  /** The sign that this version cannot read the store, although its key is right: the trial then ends. */
   readonly problem: string | undefined
   /** This version is good. */
   end(): void
-  /** Whoever waits for the end of the trial waits no longer. */
+  /** Ends the wait of those who wait for the end of the trial. */
   close(): void
 }
 
@@ -29,7 +29,7 @@ export function createTrialGate(app: Api, appliance: Appliance<Operational>, sta
     if (isForPeople(request)) return app.fetch(request, env)
     if (!isLocked()) return toResponse(onTrial())
     const response = await app.fetch(request, env)
-    if (!isLocked()) await isOver // whoever unlocks it is answered once it stays
+    if (!isLocked()) await isOver // an unlock is answered once the version stays
     return isLocked() || !isOn ? response : toResponse(onTrial())
   }
 

@@ -56,14 +56,14 @@ export async function openAppliance<D extends OpenDomain>(options: ApplianceOpti
 
 export class Appliance<D extends OpenDomain = Operational> {
   readonly clock: Clock
-  /** What Administrators set of the device itself. */
+  /** Settings of the device itself, made by Administrators. */
   readonly configuration: Configuration
   readonly backups: Backups
   /** Who else has the records of this appliance, and how they become more and fewer. */
   readonly cluster: Clustering
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
-  /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
+  /** Limits failed attempts, also to log in, since a client that was right before is known when it unlocks. */
   readonly limiter: LoginLimiter
   /** The disk with the store. */
   readonly space: DiskSpace
@@ -225,7 +225,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#sessions.expect().domain
   }
 
-  /** What the device itself can open. */
+  /** Records that the device opens by itself. */
   get deviceRecords(): DeviceRecords {
     return this.#store.records
   }
@@ -357,7 +357,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#sessions.found(etcd, withinTransaction)
   }
 
-  /** What is open is closed, and nothing but a restart leads out of Failed: this node is no member of its cluster any more. */
+  /** Closes what is open. Only a restart leads out of Failed: this node is no longer a member of its cluster. */
   leaveFailed(reason: string): void {
     this.#sessions.drop()
     this.#states.fail(reason)
@@ -412,7 +412,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#log.error('general', `failed: ${describe(error)}`)
   }
 
-  /** What the cluster holds is followed no more. Keys are used as before, but where this software cannot know what it means. */
+  /** Stops following the cluster. Keys are used as before, unless this software may misread them. */
   #noteRefusal({ message, isOutdated }: IntegrityError): void {
     this.#log.error('cluster', message)
     this.#record(500, { refused: message }, 'refusal')
@@ -420,7 +420,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     else this.#states.resume()
   }
 
-  /** What the cluster did, for which nobody has sent a request. */
+  /** Records an act of the cluster, for which no request was sent. */
   #record(result: number, facts: Record<string, string>, kind: AuditLineKind): void {
     const time = formatTime(this.clock.now())
     const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result, facts }

@@ -142,7 +142,7 @@ export class Opening<D extends OpenDomain> {
     return this.#importRecords(disk, vault).then(() => this.#admit('unlock', vault))
   }
 
-  /** What a restored backup in the form of a NetHSM brought becomes records. The vault is closed where that fails. */
+  /** Makes records of the entries that a restored backup of a NetHSM brought. Closes the vault if that fails. */
   async #importRecords({ store, device }: Disk, vault: Vault): Promise<void> {
     const { services, onDamage } = this.#options
     try {

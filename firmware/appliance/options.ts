@@ -1,4 +1,4 @@
-/** What an appliance is made of, and what it must know of the service whose records it keeps. */
+/** The parts of an appliance, and what it must know of the service whose records it keeps. */
 
 import type { Clock } from '../base/clock.ts'
 import type { DiskUsage } from '../base/disk-space.ts'
@@ -13,7 +13,7 @@ import type { DomainServices } from '../device/domain-services.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import type { Change, RecordStore } from '../store/store.ts'
 
-/** What the appliance must know of the domain it opens. */
+/** The domain, as the appliance that opens it must know it. */
 export interface OpenDomain {
   /** Persists the operation counters: all of it begins in this turn, or, `slowly`, one change after the other. */
   flush(slowly?: boolean): Promise<void> | void
@@ -27,14 +27,14 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   deviceKey: Uint8Array | null
   /** Why the machine does not give the device key as it was started; the appliance then stays Locked, also unattended. */
   withheld?: string | undefined
-  /** Of the last start that was counted; absent where nothing counts. */
+  /** Number of the last counted start; absent if nothing counts. */
   count?: number | undefined
-  /** Of this software. */
+  /** This software's version. */
   version?: string
   pool: CryptoPool
   log: Log
   openDomain: (records: RecordStore, services: DomainServices) => D
-  /** What the service keeps in the store. */
+  /** Names of the collections that the service keeps in the store. */
   collections?: readonly string[]
   /** The records that provisioning begins with. */
   firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>

@@ -1,4 +1,4 @@
-/** What is open while Operational: the vault and the domain over it, from an unlock to the next lock. */
+/** The vault and the domain over it, which are open from an unlock to the next lock. */
 
 import { CofferError, wrongState } from '../base/error.ts'
 import { runDetached } from '../base/request-authorization.ts'
@@ -52,7 +52,7 @@ export class Sessions<D extends OpenDomain> {
     return this.#coming !== undefined
   }
 
-  /** That of before is still open; nothing may be opened until this has ended. */
+  /** Resolves when the previous session has closed. Await it before opening another one. */
   get ending(): Promise<void> | undefined {
     return this.#ending?.promise
   }
@@ -106,7 +106,7 @@ export class Sessions<D extends OpenDomain> {
     void runDetached(() => session.vault.watch().then(() => session.node?.replica.repair()))
   }
 
-  /** What was asked for before the end is done before it. In a cluster that takes a while, in which nobody has the session any more. */
+  /** Finishes requests made before it. In a cluster that takes a while, during which nobody has the session any more. */
   end(): Promise<void> | void {
     this.#forgetComing()
     const session = this.#current
@@ -133,7 +133,7 @@ export class Sessions<D extends OpenDomain> {
     return promise
   }
 
-  /** What `end` waits for is not waited for any longer. */
+  /** Stops waiting for the requests that `end` waits for. */
   abandon(): void {
     this.#ending?.close()
   }

@@ -5,9 +5,9 @@ import type { Log } from '../base/log.ts'
 import type { ApplianceState } from '../base/states.ts'
 
 /**
- * What each trigger needs and where it leads. A start leads to any state, an algorithm that is found wrong from any state
- * to Failed, and out of Failed only a restart; or the others of a cluster, where it was that they did not answer;
- * or to go on without them.
+ * For each trigger the states it needs and the state it leads to. A start leads to any state. An algorithm that is found wrong leads
+ * from any state to Failed. Out of Failed leads only a restart or, if the other nodes of a cluster did not answer, their answer or
+ * going on without them.
  */
 export const TRANSITIONS = {
   provision: { from: 'Unprovisioned', to: 'Operational' },
@@ -62,7 +62,7 @@ export class States {
     this.#eraListeners.push(listener)
   }
 
-  /** What a start finds, before anybody listens. */
+  /** Sets the state found at the start, before anything listens. */
   begin(state: ApplianceState, failure?: string): void {
     this.#current = state
     this.#failure = failure

@@ -12,7 +12,7 @@ import { type LoginLimiter, UNLOCK_USER } from '../base/login-limiter.ts'
 export interface UnlockOrigin {
   /** IP address of the client, or what stands for it at the console. */
   address: string
-  /** Whoever stands at the machine comes before those who are somewhere else. */
+  /** A person at the machine comes before remote ones. */
   isConsole?: boolean
   /** Called before the line is written to the audit log: nobody has to write another one for this attempt. */
   onRecord?: () => void
@@ -23,7 +23,7 @@ export const CONSOLE: UnlockOrigin = { address: 'console', isConsole: true }
 interface UnlockingOptions {
   limiter: LoginLimiter
   clock: Clock
-  /** Of the store as it is by then. */
+  /** The audit log of the store at that time. */
   audit: () => AuditLog | undefined
   /** Throws `forbidden` when the passphrase is wrong. */
   open: (passphrase: Uint8Array, place: QueuePriority) => Promise<void>

@@ -1,5 +1,5 @@
 /**
- * What an authority keeps on disk: its certificate, what it has issued and revoked. `index.txt` and `crlnumber` are as OpenSSL's `ca`
+ * Files of an authority: its certificate, and the certificates it has issued and revoked. `index.txt` and `crlnumber` are as OpenSSL's `ca`
  * has them (see its CA_default), so that its programs read them, too. The key is in the appliance.
  */
 

@@ -54,7 +54,7 @@ const EARLIER_MS = 300_000 // for clocks that go after ours
 const SERIAL_BYTES = 16
 const RSA_BITS_MIN = 2048
 
-/** What the key of an authority does for it. */
+/** The key of an authority. */
 interface Signer {
   /** Its public key. */
   spki: Buffer
@@ -105,7 +105,7 @@ async function selfSigned(signer: Signer, input: OptionValues): Promise<Buffer> 
   return Buffer.from(signed(body, signer.algorithm, await signer.sign(body)))
 }
 
-/** Of another authority, for this key. */
+/** Checks and returns a certificate that another authority issued for this key. */
 function foreign(bytes: Buffer, { spki }: Signer): Buffer {
   const certificate = certificateIn(bytes)
   if (!certificate.publicKey.export({ type: 'spki', format: 'der' }).equals(spki))
@@ -278,7 +278,7 @@ function issuerOf({ certificate, listUrl }: Authority, { spki, algorithm }: Sign
   return { name: subjectOf(certificate), keyId: keyIdentifierOf(certificate) ?? keyIdOf(spki), algorithm, listUrl }
 }
 
-/** Of a certificate, as it is there: what is issued has to name its issuer by the same bytes. */
+/** The subject's bytes of a certificate: an issued certificate has to name its issuer by the same bytes. */
 function subjectOf(certificate: Buffer): Uint8Array {
   const fields = children(children(whole(certificate, TAG.sequence).content)[0]!.content)
   return fields[5]!.whole // after version, serial, algorithm, issuer, dates

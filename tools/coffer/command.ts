@@ -1,4 +1,4 @@
-/** What a command is: the one declaration from which parser, help, completion and manual page are made. */
+/** The declaration of a command, from which parser, help, completion and manual page are made. */
 
 import type { Role } from '../../firmware/client/types.ts'
 import type { CommandContext } from './context.ts'
@@ -6,7 +6,7 @@ import type { CommandContext } from './context.ts'
 export interface Option {
   /** One letter. */
   short?: string
-  /** What its value is called; a flag has none. */
+  /** The name of its value; a flag has none. */
   value?: string
   many?: boolean
   choices?: readonly string[]
@@ -24,7 +24,7 @@ export interface Command {
   /** `KEY`, `[FILE]`, `TAG...`. */
   arguments?: string
   options?: CommandOptions
-  /** Whose account it uses: the first of these that the profile names a user for. Absent: no credentials are sent. */
+  /** The roles whose account it may use: the first for which the profile names a user. Absent: it sends no credentials. */
   roles?: readonly Role[]
   /** It asks the chat, with an account there, and not the appliance. */
   isChat?: boolean
@@ -37,7 +37,7 @@ export interface Command {
   run(context: CommandContext, input: OptionValues): Promise<void>
 }
 
-/** What was given to a command, by the names in its declaration. */
+/** Values given to a command, by the names in its declaration. */
 export interface OptionValues {
   arguments: readonly string[]
   text(name: string): string | undefined
@@ -46,7 +46,7 @@ export interface OptionValues {
   number(name: string): number | undefined
 }
 
-/** Of every command. */
+/** Options of every command. */
 export const COMMON: CommandOptions = {
   profile: {
     value: 'NAME',

@@ -119,7 +119,7 @@ ${longestFirst(commands)
 }`
 }
 
-/** What may come after the words of commands before, with what it is. */
+/** Words that may follow those already typed, each with its description. */
 function nextWords(commands: readonly Command[]): Map<string, Map<string, string>> {
   const next = new Map<string, Map<string, string>>()
   for (const { words, summary } of commands) {

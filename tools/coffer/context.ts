@@ -1,4 +1,4 @@
-/** What a command works with: calls with the right account, passphrases, results. */
+/** The context of a command: calls with the right account, passphrases, results. */
 
 import { type Client, createClient } from '../../firmware/client/client.ts'
 import { basicCredentials, type Transport, withRetries } from '../../firmware/client/request.ts'

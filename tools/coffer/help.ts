@@ -1,4 +1,4 @@
-/** What is said of the commands: first steps, a list, a page for each, and a manual page (man(7)). All from the table. */
+/** Help: first steps, a list, a page for each command, and a manual page (man(7)). All is made from the table of commands. */
 
 import { COMMON, type Command, type CommandOptions, LEADING, type Option } from './command.ts'
 import { table } from './output.ts'

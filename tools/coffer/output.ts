@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 
 export interface Output {
-  /** What the API sent. `show` makes it readable, `bare` is what --quiet prints. */
+  /** Prints an answer of the API. `show` makes it readable, `bare` is what --quiet prints. */
   result(value: unknown, show?: () => string, bare?: () => string | string[]): void
   /** Bytes of a result, as they are. */
   raw(bytes: Uint8Array): void

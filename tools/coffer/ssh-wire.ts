@@ -1,4 +1,4 @@
-/** What an SSH agent and its clients say: draft-ietf-sshm-ssh-agent; strings and numbers of RFC 4251 section 5. */
+/** Messages of an SSH agent and its clients: draft-ietf-sshm-ssh-agent; strings and numbers of RFC 4251 section 5. */
 
 import type { Sha2Name } from '../../firmware/client/sha2.ts'
 
@@ -33,7 +33,7 @@ export function algorithmOf(type: string, flags: number): Algorithm | null {
   return hash === undefined ? null : { name: type, mode: 'ECDSA', hash }
 }
 
-/** What the appliance gives, as SSH has it: of ECDSA two numbers that are in DER there. */
+/** A signature of the appliance in the form of SSH: for ECDSA the two numbers that DER holds. */
 export const signatureBlob = ({ name, mode }: Algorithm, signature: Uint8Array): Buffer =>
   Buffer.concat([string(Buffer.from(name)), string(mode === 'ECDSA' ? twoNumbers(Buffer.from(signature)) : signature)])
 

@@ -1,4 +1,4 @@
-/** The terminal of whoever runs the command, whatever stdin and stdout are: questions, and passphrases that are not shown. */
+/** The user's terminal, also when stdin and stdout are redirected: questions, and passphrases that are not shown. */
 
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { EXIT, Failure } from './failure.ts'

@@ -176,5 +176,5 @@ function unreachable(url: string, error: Error): Error {
 const lengthOf = ({ body }: Request): number =>
   body === undefined ? 0 : body instanceof Uint8Array ? body.length : body.bytes
 
-/** Of IPv6 without its brackets. */
+/** An IPv6 address without its brackets. */
 const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '')

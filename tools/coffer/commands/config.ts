@@ -1,4 +1,4 @@
-/** What administrators set of the appliance: contract section 3.4. */
+/** Settings of the appliance: contract section 3.4. */
 
 import type { Client } from '../../../firmware/client/client.ts'
 import type { AuditSettings, Network } from '../../../firmware/client/types.ts'

@@ -1,4 +1,4 @@
-/** Keys: making, showing, labelling, moving and deleting them, and their certificates. */
+/** Keys: making, showing, labeling, moving and deleting them, and their certificates. */
 
 import { PURPOSES, type PurposeName } from '../../../firmware/client/purposes.ts'
 import type { Key, KeyAttributes, KeyPage, Subject } from '../../../firmware/client/types.ts'

@@ -1,4 +1,4 @@
-/** What keys are for: sign, verify, decrypt, encrypt. Files are hashed here; only their digest is sent. */
+/** Use of keys: sign, verify, decrypt, encrypt. Files are hashed here; only their digest is sent. */
 
 import { fromBase64, toBase64 } from '../../../firmware/client/bytes.ts'
 import { decryptModes, type SignMode, signModes } from '../../../firmware/client/signatures.ts'
