@@ -30,6 +30,9 @@ const line = (action: string, result: number, more: Partial<AuditLine> = {}) => 
   ...more,
 })
 
+/** A group of lines waits so long at least: firmware/audit/flush-timer.ts. */
+const GROUP_MS_MIN = 400
+
 test('the log begins with provisioning', async (t) => {
   const rig = await openRig(t)
   const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
@@ -160,11 +163,12 @@ test('a change is on disk before its answer, a use of a key soon after', async (
   assert.equal(count() - before, 2, 'the change and its line')
   before = count()
   const json = { mode: 'EdDSA', message: '' }
+  const startedMs = performance.now()
   for (let n = 0; n < 20; n++) assert.equal(await rig.status('POST', '/keys/ed/sign', { as: 'operator', json }), 200)
-  assert.ok(count() - before < 10, 'uses are committed in groups')
-  const seen = count()
-  await wait(1200)
-  assert.ok(count() >= seen)
+  const groupsMax = 1 + (performance.now() - startedMs) / GROUP_MS_MIN
+  assert.ok(count() - before <= groupsMax, `${count() - before} groups of at most ${groupsMax}`)
+  for (let tries = 0; tries < 3000 && count() === before; tries++) await wait(20)
+  assert.ok(count() > before)
   assert.equal((await lines(rig, '?limit=1000&action=/sign')).length, 20)
 })
 

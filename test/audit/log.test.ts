@@ -13,7 +13,7 @@ import { putOldRows } from '../store/old-rows.ts'
 import { createStoreRig, text, utf8 } from '../store/rig.ts'
 import { createAuditRig, event, exportTexts, keepLines, problemsOf, readAll, recordLines, verify } from './rig.ts'
 
-// Of firmware/audit/flush-timer.ts: a group of lines waits so long at least and at most.
+// A group of lines waits so long at least and at most: firmware/audit/flush-timer.ts.
 const [GROUP_MS_MIN, GROUP_MS_MAX] = [400, 1000]
 
 const rows = (store: StoreFile): number[] =>
