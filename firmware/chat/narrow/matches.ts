@@ -2,6 +2,7 @@
 
 import { locationOf } from '../realm/messages/location.ts'
 import type { Realm } from '../realm/model/realm.ts'
+import { shownHtml } from '../realm/objects/rendering.ts'
 import { highlight, type Search } from '../search/search.ts'
 import type { MessageRow } from '../store/messages.ts'
 
@@ -18,7 +19,7 @@ export function matches(realm: Realm, row: MessageRow, search: Search) {
   const location = locationOf(realm, row)
   const topic = location.kind === 'channel' ? location.topic : ''
   return {
-    match_content: highlight(search, row.html),
+    match_content: highlight(search, shownHtml(realm, row.html)),
     match_subject: highlight(
       search,
       topic.replace(/[&<>"']/g, (character) => ESCAPES[character]!),

@@ -8,6 +8,7 @@ import { urlFor } from '../model/organization-url.ts'
 import type { Realm } from '../model/realm.ts'
 import { type BotCall, type BotService, REALM_ID, type User } from '../model/records.ts'
 import { openText } from '../model/secrets.ts'
+import { shownHtml } from '../objects/rendering.ts'
 import { senderVisibilityOf } from '../permissions/user-access.ts'
 
 type Outgoing = BotService & { kind: 'outgoing' }
@@ -47,7 +48,7 @@ function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigge
     data: row.content,
     trigger,
     token,
-    message: { ...message, rendered_content: row.html },
+    message: { ...message, rendered_content: shownHtml(realm, row.html) },
   }
   return { contentType: 'application/json', body: JSON.stringify(body) }
 }

@@ -10,6 +10,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { organizationOf } from '../model/state.ts'
 import type { Transaction } from '../model/transaction.ts'
+import { shownHtml } from '../objects/rendering.ts'
 import { type Attachment, claimUploads } from '../objects/upload-claims.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
 import { LEEWAY_S } from './delete.ts'
@@ -103,7 +104,7 @@ function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }
     bits: mentionBits(realm, location, rendered, recipientsOf(realm, location)),
     event: {
       orig_content: row.content,
-      orig_rendered_content: row.html,
+      orig_rendered_content: shownHtml(realm, row.html),
       content,
       rendered_content: rendered.html,
       is_me_message: (bitsOf(content, rendered) & IS_ME) !== 0,

@@ -8,6 +8,7 @@ import { realmSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
+import { shownHtml } from '../objects/rendering.ts'
 import { contentDiff, diffBudget } from './content-diff.ts'
 import { locationOf } from './location.ts'
 import { metadataWithMoves } from './topic-history.ts'
@@ -35,13 +36,15 @@ export function* historySteps(
   const edits = (metadataWithMoves(realm, row).edits ?? []).filter((edit) => policy === 'all' || isMove(edit))
   const location = locationOf(realm, row)
   let topic = location.kind === 'channel' ? location.topic : ''
-  let { content, html } = row
+  let { content } = row
+  let html = shownHtml(realm, row.html)
   const budget = diffBudget()
   const named = (name: string): string => (location.kind === 'channel' ? topicName(name, emptyTopic) : '')
   // Newest first: each edit says what was before it.
   for (const edit of edits) {
     const isEdit = policy === 'all' && edit.prev_content !== undefined
-    const difference = isEdit ? yield* contentDiff(edit.prev_rendered_content!, html, budget) : undefined
+    const before = shownHtml(realm, edit.prev_rendered_content ?? '')
+    const difference = isEdit ? yield* contentDiff(before, html, budget) : undefined
     entries.push({
       topic: named(topic),
       content,
@@ -50,13 +53,13 @@ export function* historySteps(
       user_id: edit.user_id,
       ...(isEdit && {
         prev_content: edit.prev_content,
-        prev_rendered_content: edit.prev_rendered_content,
+        prev_rendered_content: before,
         content_html_diff: difference,
       }),
       ...(edit.prev_topic !== undefined && { prev_topic: named(edit.prev_topic) }),
       ...(edit.prev_stream !== undefined && { prev_stream: edit.prev_stream, stream: edit.stream }),
     })
-    if (isEdit) [content, html] = [edit.prev_content!, edit.prev_rendered_content!]
+    if (isEdit) [content, html] = [edit.prev_content!, before]
     topic = edit.prev_topic ?? topic
     yield 0
   }

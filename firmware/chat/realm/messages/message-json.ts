@@ -9,6 +9,7 @@ import type { DirectConversation, User } from '../model/records.ts'
 import { organizationOf } from '../model/state.ts'
 import { topicName } from '../model/topic-names.ts'
 import { avatarUrl } from '../objects/avatar-url.ts'
+import { shownHtml } from '../objects/rendering.ts'
 import { UNKNOWN_USER } from '../objects/user-view.ts'
 import type { SenderVisibility } from '../permissions/user-access.ts'
 import { placeholderAddress } from '../permissions/user-addresses.ts'
@@ -36,7 +37,7 @@ export function messageToJson(realm: Realm, row: MessageRow, options: MessageOpt
     recipient_id: row.recipient,
     timestamp: row.time,
     client: row.client,
-    content: applyMarkdown ? row.html : row.content,
+    content: applyMarkdown ? shownHtml(realm, row.html) : row.content,
     content_type: applyMarkdown ? 'text/html' : 'text/x-markdown',
     is_me_message: (row.bits & IS_ME) !== 0,
     reactions: extra.reactions ?? [],
@@ -96,9 +97,14 @@ function historyToJson(realm: Realm, { edits, edited, moved }: MessageMetadata) 
   return shown.length === 0 ? times : { ...times, edit_history: shown }
 }
 
+const shownEdit = (realm: Realm, edit: EditRecord): EditRecord =>
+  edit.prev_rendered_content === undefined
+    ? edit
+    : { ...edit, prev_rendered_content: shownHtml(realm, edit.prev_rendered_content) }
+
 function shownEdits(realm: Realm, edits: readonly EditRecord[]): readonly EditRecord[] {
   const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
-  if (policy === 'all') return edits
+  if (policy === 'all') return edits.map((edit) => shownEdit(realm, edit))
   if (policy === 'none') return []
   return edits
     .filter(({ prev_stream, prev_topic }) => prev_stream !== undefined || prev_topic !== undefined)

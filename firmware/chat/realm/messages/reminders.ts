@@ -6,6 +6,7 @@ import { publishOwn } from '../model/own-events.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Reminder, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
+import { shownHtml } from '../objects/rendering.ts'
 import { accessMessage } from './access.ts'
 import { noticePerson, notificationBot } from './notices.ts'
 import { nameOfMessage, withQuotation } from './quote.ts'
@@ -20,6 +21,7 @@ export const remindersOf = (realm: Realm, me: User) =>
     .sort((a, b) => a.time - b.time || a.id - b.id)
     .map((reminder) =>
       form(
+        realm,
         readable(realm, me, reminder.messageId) === null
           ? { ...reminder, ...said(realm, null, reminder.note) }
           : reminder,
@@ -37,7 +39,7 @@ export function remind(realm: Realm, me: User, messageId: number, time: number, 
     const reminder = { id, userId: me.id, messageId, note, ...said(realm, message, note), time }
     expectRoom(realm, me, reminder)
     tx.put('reminder', reminder)
-    publishOwn(tx, me, 'reminders', 'add', { reminders: [form(reminder)] })
+    publishOwn(tx, me, 'reminders', 'add', { reminders: [form(realm, reminder)] })
     return reminder.id
   })
 }
@@ -88,12 +90,12 @@ function remove(tx: Transaction, me: User, { id }: Reminder): void {
   publishOwn(tx, me, 'reminders', 'remove', { reminder_id: id })
 }
 
-const form = ({ id, userId, messageId, content, html, time }: Reminder) => ({
+const form = (realm: Realm, { id, userId, messageId, content, html, time }: Reminder) => ({
   reminder_id: id,
   type: 'private',
   to: [userId],
   content,
-  rendered_content: html,
+  rendered_content: shownHtml(realm, html),
   scheduled_delivery_timestamp: time,
   failed: false,
   reminder_target_message_id: messageId,

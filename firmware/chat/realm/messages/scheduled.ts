@@ -5,6 +5,7 @@ import { publishOwn } from '../model/own-events.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { ScheduledMessage, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
+import { shownHtml } from '../objects/rendering.ts'
 import { noticePerson } from './notices.ts'
 import { checkedOutgoing } from './outgoing.ts'
 import { type Outgoing, send } from './send.ts'
@@ -20,7 +21,9 @@ const TIME_MAX_S = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
 
 /** Of the caller, those that have failed too, by their time. */
 export const scheduledMessagesOf = (realm: Realm, me: User) =>
-  [...realm.state.scheduledMessagesOf.get(me.id).values()].sort((a, b) => a.time - b.time || a.id - b.id).map(form)
+  [...realm.state.scheduledMessagesOf.get(me.id).values()]
+    .sort((a, b) => a.time - b.time || a.id - b.id)
+    .map((message) => form(realm, message))
 
 /** Its id. Throws what sending it would throw, and `BAD_REQUEST` for a time that has been. */
 export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: number): number {
@@ -37,7 +40,7 @@ export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: numbe
     }
     expectRoom(realm, me, message)
     tx.put('scheduledMessage', message)
-    publishOwn(tx, me, 'scheduled_messages', 'add', { scheduled_messages: [form(message)] })
+    publishOwn(tx, me, 'scheduled_messages', 'add', { scheduled_messages: [form(realm, message)] })
     return message.id
   })
 }
@@ -69,7 +72,7 @@ export function changeScheduled(
     }
     expectRoom(realm, me, after, before)
     tx.put('scheduledMessage', after)
-    publishOwn(tx, me, 'scheduled_messages', 'update', { scheduled_message: form(after) })
+    publishOwn(tx, me, 'scheduled_messages', 'update', { scheduled_message: form(realm, after) })
   })
 }
 
@@ -109,7 +112,7 @@ function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
     const failed = { ...message, failed: true }
     tx.put('scheduledMessage', failed)
     if (sender === undefined || !sender.isActive) return
-    publishOwn(tx, sender, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
+    publishOwn(tx, sender, 'scheduled_messages', 'update', { scheduled_message: form(realm, failed) })
     const when = `<time:${new Date(message.time * 1000).toISOString()}>`
     const text = `The message that you had scheduled for ${when} was not sent: ${reason}. [Scheduled messages](#scheduled)`
     noticePerson(realm, tx, sender, text)
@@ -122,7 +125,7 @@ export function holdScheduled(realm: Realm, tx: Transaction, me: User): void {
     if (message.failed) continue
     const failed = { ...message, failed: true }
     tx.put('scheduledMessage', failed)
-    publishOwn(tx, me, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
+    publishOwn(tx, me, 'scheduled_messages', 'update', { scheduled_message: form(realm, failed) })
   }
 }
 
@@ -155,13 +158,13 @@ export function expectRoom({ state }: Realm, me: User, added: Kept, before?: Kep
 
 const kindOf = ({ type }: ScheduledMessage): Outgoing['kind'] => (type === 'stream' ? 'channel' : 'direct')
 
-const form = ({ id, type, to, topic, content, html, time, failed }: ScheduledMessage) => ({
+const form = (realm: Realm, { id, type, to, topic, content, html, time, failed }: ScheduledMessage) => ({
   scheduled_message_id: id,
   type,
   to: type === 'stream' ? to[0] : to,
   ...(type === 'stream' && { topic }),
   content,
-  rendered_content: html,
+  rendered_content: shownHtml(realm, html),
   scheduled_delivery_timestamp: time,
   failed,
 })

@@ -1,6 +1,7 @@
 /** Texts as HTML with the names of this organisation, as their author may use them. Contract section 6. */
 
 import { badRequest } from '../../base/error.ts'
+import { withoutForeignPictures } from '../../render/foreign-pictures.ts'
 import { RenderedTooLong } from '../../render/html.ts'
 import type { Linkifiers } from '../../render/linkifiers.ts'
 import { type NamedUpload, type Names, NO_NAMES, type RenderSettings } from '../../render/names.ts'
@@ -28,6 +29,10 @@ export function renderText(realm: Realm, author: User, text: string): Rendered {
     translateEmoticons: userSetting(author, 'translate_emoticons'),
   })
 }
+
+/** HTML of a message as it is told: stored with pictures of other hosts, it has them only while the operator shows those. */
+export const shownHtml = ({ state }: Realm, html: string): string =>
+  organizationOf(state).operator.externalPreviews ? html : withoutForeignPictures(html)
 
 /** Descriptions of channels and groups: they mention nobody and have no previews. '' where there is none. */
 export function renderDescription(realm: Realm, description: string): string {
