@@ -3,7 +3,15 @@
 import { z } from 'zod'
 import { badRequest } from '../base/error.ts'
 import { boolean, integer, json, jsonOrText, nameText, text, texts } from '../pipeline/parameters.ts'
-import { changeBot, createBot, deactivateBot, findManagedBot, newBotKey, setBotPicture } from '../realm/bots/bots.ts'
+import {
+  changeBot,
+  createBot,
+  deactivateBot,
+  findManagedBot,
+  keyOfBot,
+  newBotKey,
+  setBotPicture,
+} from '../realm/bots/bots.ts'
 import { readStorage, removeStorage, writeStorage } from '../realm/bots/storage.ts'
 import type { User } from '../realm/model/records.ts'
 import { isRole } from '../realm/model/roles.ts'
@@ -152,6 +160,14 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({
       api_key: realm.transaction((turn) => newBotKey(realm, turn, me, path.bot_id)),
     }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/bots/:bot_id/api_key',
+    who: 'human',
+    audit: {},
+    segments: botSegment,
+    handle: ({ realm, me, path }) => ({ api_key: keyOfBot(realm, me, path.bot_id) }),
   }),
   declare({
     method: 'PUT',

@@ -9,6 +9,7 @@ import { userFor } from '../realm/objects/user-view.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { claimsOf } from '../realm/organization/operator/operator.ts'
 import { confirmAddress } from '../realm/organization/users/confirmation.ts'
+import { noteSignIn } from '../realm/organization/users/first-sign-in.ts'
 import { findByName } from '../realm/permissions/user-find.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
@@ -33,7 +34,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.transaction((tx) => makeKey(realm, tx, user, client))
+      const key = realm.transaction((tx) => makeKey(realm, tx, noteSignIn(realm, tx, user), client))
       return { api_key: key, email: user.email, user_id: user.id }
     },
   }),
@@ -52,7 +53,9 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'There is no such account')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.transaction((tx) => makeKey(realm, tx, confirmAddress(realm, tx, user), client))
+      const key = realm.transaction((tx) =>
+        makeKey(realm, tx, noteSignIn(realm, tx, confirmAddress(realm, tx, user)), client),
+      )
       const view = { clientGravatar: false, includeProfileData: true }
       return {
         api_key: key,

@@ -1,6 +1,6 @@
 /** Patterns that become links. Contract section 3.7, rows E105 to E109. */
 
-import { integer, integers, nameText } from '../pipeline/parameters.ts'
+import { integer, integers, nameText, type ParameterValues, texts } from '../pipeline/parameters.ts'
 import {
   addLinkifier,
   changeLinkifier,
@@ -11,7 +11,22 @@ import {
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/realm/filters/:filter_id', segments: { filter_id: integer() } } as const
-const linkifier = { pattern: nameText(), url_template: nameText() }
+const linkifier = {
+  pattern: nameText(),
+  url_template: nameText(),
+  example_input: nameText().optional(),
+  reverse_template: nameText().optional(),
+  alternative_url_templates: texts().optional(),
+}
+type GivenParameters = ParameterValues<typeof linkifier>
+
+const linkifierOf = (input: GivenParameters) => ({
+  pattern: input.pattern,
+  urlTemplate: input.url_template,
+  exampleInput: input.example_input,
+  reverseTemplate: input.reverse_template,
+  alternativeUrlTemplates: input.alternative_url_templates,
+})
 
 export const linkifierDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -36,7 +51,7 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     parameters: linkifier,
     handle: ({ realm, input }) => ({
-      id: addLinkifier(realm, { pattern: input.pattern, urlTemplate: input.url_template }),
+      id: addLinkifier(realm, linkifierOf(input)),
     }),
   }),
   declare({
@@ -45,7 +60,7 @@ export const linkifierDeclarations: readonly AnyDeclaration[] = [
     who: 'administrator',
     parameters: linkifier,
     handle: ({ realm, path, input }) => {
-      changeLinkifier(realm, path.filter_id, { pattern: input.pattern, urlTemplate: input.url_template })
+      changeLinkifier(realm, path.filter_id, linkifierOf(input))
       return {}
     },
   }),

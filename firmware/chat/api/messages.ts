@@ -8,11 +8,17 @@ import { deleteMessage } from '../realm/messages/delete.ts'
 import { editMessage } from '../realm/messages/edit.ts'
 import { readerOf } from '../realm/messages/flags.ts'
 import { messageHistory } from '../realm/messages/history.ts'
+import { messageAddress } from '../realm/messages/links.ts'
+import { locationOf } from '../realm/messages/location.ts'
 import { messageToJson } from '../realm/messages/message-json.ts'
 import { readReceipts } from '../realm/messages/receipts.ts'
 import { renderFor } from '../realm/messages/rendering.ts'
 import { sendOnce } from '../realm/messages/send-once.ts'
 import { CHOICES } from '../realm/messages/widgets.ts'
+import { urlOf } from '../realm/model/organization-url.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
+import { organizationOf } from '../realm/model/state.ts'
 import { senderVisibilityOf } from '../realm/permissions/user-access.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'
@@ -23,6 +29,14 @@ export const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', 
 
 /** An id, a name, a list of either; what is no JSON is a name, or addresses with commas between them. */
 export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()), z.array(z.string())]))
+
+/** Nothing of a message that is gone: a repeated call may be of one. */
+function addressOf(realm: Realm, me: User, id: number, base: string) {
+  const row = realm.store.messages.get(id)
+  if (row === undefined) return {}
+  const { url, link } = messageAddress(realm, me, locationOf(realm, row), id, base)
+  return { message_url: url, message_link: link }
+}
 
 export const messageDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -56,7 +70,11 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
         local: queueId === undefined || localId === undefined ? undefined : { queueId, localId },
         choices: input.widget_content?.extra_data,
       })
-      return { id, ...(automaticPolicy !== undefined && { automatic_new_visibility_policy: automaticPolicy }) }
+      return {
+        id,
+        ...(automaticPolicy !== undefined && { automatic_new_visibility_policy: automaticPolicy }),
+        ...addressOf(realm, me, id, urlOf(organizationOf(realm.state), exchange.header('host'))),
+      }
     },
   }),
   declare({

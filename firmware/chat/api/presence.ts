@@ -6,7 +6,7 @@ import { REACTION_TYPES } from '../realm/model/emoji.ts'
 import { userSetting } from '../realm/model/read-settings.ts'
 import { nowOf, type Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
-import { HISTORY_DAYS, legacy } from '../realm/objects/presence.ts'
+import { HISTORY_DAYS, legacy, modern } from '../realm/objects/presence.ts'
 import { presencesFor, takeReport } from '../realm/objects/presences.ts'
 import { setStatus, statusObject } from '../realm/objects/statuses.ts'
 import { changePresenceEnabled } from '../realm/organization/users/settings.ts'
@@ -109,7 +109,10 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
       const times = user.isActive ? realm.state.presence.get(user.id) : undefined
       if (times === undefined) throw badRequest(`No presence data for ${user.email}`)
       const { aggregated, website } = legacy(times)
-      return { presence: { aggregated: brief(aggregated), website: brief(website) } }
+      return {
+        presence: { aggregated: brief(aggregated), website: brief(website), ...modern(times) },
+        server_timestamp: nowOf(realm),
+      }
     },
   }),
   declare({

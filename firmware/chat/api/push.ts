@@ -55,8 +55,8 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
           token: { token_kind, token_id: input.token_id, bouncer_public_key, encrypted_push_registration },
         })
       return registerDevice(realm, me, {
-        accountId: given(push_account_id, 'push_account_id'),
         tokenKind: given(token_kind, 'token_kind'),
+        accountId: given(push_account_id, 'push_account_id'),
         pushKey: given(push_key, 'push_key'),
         bouncerPublicKey: given(bouncer_public_key, 'bouncer_public_key'),
         registration: given(encrypted_push_registration, 'encrypted_push_registration'),
@@ -122,6 +122,22 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     handle: () => {
       throw badRequest('Constructor Groups credentials have not been configured')
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/calls/nextcloud_talk/create',
+    who: 'account',
+    handle: () => {
+      throw badRequest('Nextcloud Talk credentials have not been configured')
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/calls/webex/create',
+    who: 'account',
+    handle: () => {
+      throw badRequest('Webex credentials have not been configured')
     },
   }),
   declare({

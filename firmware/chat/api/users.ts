@@ -112,6 +112,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
           fullName: input.full_name,
           role: ROLES.member,
           isAddressTrusted: true,
+          hasNeverSignedIn: true,
         })
         setPassword(turn, { ...password, userId: user.id })
         return { user_id: user.id }

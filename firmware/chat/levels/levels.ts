@@ -16,7 +16,7 @@ import { type CompiledChanges, changesAbove, compile } from './rewrite.ts'
 
 /** Before the oldest change that the contract names. */
 const LEVEL_MIN = 102
-const LEVEL_NOW = VERSION.zulip_feature_level
+const LEVEL_MAX = VERSION.zulip_feature_level
 
 export interface Levels {
   /** Null: as everybody is answered. Throws `BAD_REQUEST` for what is no level. */
@@ -46,8 +46,8 @@ export function createLevels(realm: () => Realm): Levels {
     formOf(header) {
       if (header === undefined) return null
       const level = /^\d{3}$/.test(header) ? Number(header) : 0
-      if (level < LEVEL_MIN || level > LEVEL_NOW)
-        throw badRequest(`X-Service-Feature-Level must be a number from ${LEVEL_MIN} to ${LEVEL_NOW}`)
+      if (level < LEVEL_MIN || level > LEVEL_MAX)
+        throw badRequest(`X-Service-Feature-Level must be a number from ${LEVEL_MIN} to ${LEVEL_MAX}`)
       return changesAbove(level).length === 0 ? null : oldForm(level, at(level), realm)
     },
     events: {
@@ -66,10 +66,10 @@ const oldForm = (level: number, form: CompiledChanges, realm: () => Realm): Leve
   level,
   has: (declaration) => !form.absent.has(endpointName(declaration)),
   readRequest(asked) {
-    const { declaration, values } = asked
+    const { declaration, path, values } = asked
     const unknown: string[] = []
     const name = endpointName(declaration)
-    for (const read of form.requests.get(name) ?? []) read(values, unknown, realm())
+    for (const read of form.requests.get(name) ?? []) read(values, unknown, realm(), path)
     const meant = form.others.get(name)
     const id = meant === undefined ? undefined : values.get(meant.parameter)
     if (meant === undefined || id === undefined) return { ...asked, unknown }

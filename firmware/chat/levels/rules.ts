@@ -63,7 +63,13 @@ export type Rule =
   | { readonly kind: 'code'; readonly endpoint: string; readonly from: ChatErrorCode; readonly to: ChatErrorCode }
 
 /** Old names and values become those of now. Names that mean nothing go to `ignored`. */
-export type ReadRequest = (values: Map<string, string>, ignored: string[], realm: Realm) => void
+export type ReadRequest = (
+  values: Map<string, string>,
+  ignored: string[],
+  realm: Realm,
+  /** Segments of the path, as they are declared. */
+  path: Readonly<Record<string, unknown>>,
+) => void
 
 export interface LevelChange {
   readonly level: number
@@ -85,6 +91,14 @@ export const addField = (name: string, beside: string, value: (realm: Realm) => 
   edit(surface, (object, { realm }) => {
     if (beside in object) object[name] = value(realm)
   })
+
+/** Puts a member that is gone where it stood: behind `beside`. */
+export function insertBehind(object: Json, beside: string, name: string, value: unknown): void {
+  const entries = Object.entries(object)
+  const later = entries.slice(entries.findIndex(([key]) => key === beside) + 1)
+  for (const [key] of later) delete object[key]
+  Object.assign(object, { [name]: value }, Object.fromEntries(later))
+}
 
 export const renameField = (names: Readonly<Record<string, string>>, surface: Targets): Rule =>
   edit(surface, (object, _, prefix) => {

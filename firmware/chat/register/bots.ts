@@ -6,7 +6,7 @@ import { EMBEDDED_BOTS } from '../realm/objects/embedded-bots.ts'
 import type { RegisterSection } from './section.ts'
 
 export const realmBot: RegisterSection = ({ realm, me }) => ({
-  realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot, me.id)),
+  realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot)),
 })
 
 export const realmEmbeddedBots: RegisterSection = () => ({
@@ -18,6 +18,9 @@ export const realmIncomingWebhookBots: RegisterSection = () => ({
     name,
     display_name: displayName,
     all_event_types: events,
-    ...(urlOptions !== undefined && { url_options: urlOptions }),
+    // The second name is the one since level 485.
+    ...(urlOptions !== undefined && {
+      url_options: urlOptions.map((option) => ({ ...option, input_type: option.validator })),
+    }),
   })),
 })

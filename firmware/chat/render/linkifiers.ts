@@ -37,6 +37,9 @@ export function readPattern(pattern: string): KnownPattern {
   return { groups: Object.keys(compiled.namedGroups()), size: compiled.programSize() }
 }
 
+/** `pattern` is one that `readPattern` has read. */
+export const matchesWhole = (pattern: string, text: string): boolean => RE2JS.compile(pattern).matches(text)
+
 /** The linkifiers of an organisation in their order. */
 export type Linkifiers = readonly CompiledLinkifier[]
 

@@ -6,7 +6,7 @@ import type { Database } from 'better-sqlite3'
 export type Runs = readonly (readonly [from: number, to: number])[]
 
 /** `kept`: at these arrivals he kept what he had of what came, without being subscribed. */
-export type Flag = 'read' | 'starred' | 'collapsed' | 'kept'
+export type Flag = 'read' | 'starred' | 'collapsed' | 'hide_link_previews' | 'kept'
 
 export interface Flags {
   runs(user: number, recipient: number, flag: Flag): Runs

@@ -144,6 +144,7 @@ test('every endpoint that changes an account, a role, a key, a bot or a setting 
     'PATCH /bots/:bot_id',
     'DELETE /bots/:bot_id',
     'POST /bots/:bot_id/api_key/regenerate',
+    'GET /bots/:bot_id/api_key',
     'PATCH /realm',
     'PATCH /realm/user_settings_defaults',
     'POST /realm/domains',

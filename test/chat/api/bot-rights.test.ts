@@ -29,10 +29,21 @@ const roleOf = ({ user }: Client) => rig.chat.realm.state.user.get(user.id)!.rol
 const status = async (client: Client, method: string, path: string, values = {}) =>
   (await client.call(method, path, values)).status
 const works = async (client: Client) => (await status(client, 'GET', '/users/me')) === 200
+/** Before level 474 bot objects had keys. */
+const BEFORE_474 = { 'x-service-feature-level': '460' }
+
 const shownKey = async (viewer: Client, bot: Client): Promise<string | undefined> =>
-  (await viewer.register({ fetch_event_types: ['realm_bot'] })).snapshot.realm_bots.find(
+  (await viewer.call('POST', '/register', { fetch_event_types: ['realm_bot'] }, BEFORE_474)).body.realm_bots.find(
     ({ user_id }: { user_id: number }) => user_id === bot.user.id,
   )?.api_key
+
+/** Keys in the events of a client of before level 474. */
+async function keysTold(viewer: Client, act: () => Promise<void>): Promise<string[]> {
+  const { body } = await viewer.call('POST', '/register', { event_types: ['realm_bot'] }, BEFORE_474)
+  await act()
+  const { events } = await viewer.get('/events', { queue_id: body.queue_id, last_event_id: -1, dont_block: true })
+  return events.map(({ bot }: { bot: { api_key: string } }) => bot.api_key)
+}
 
 describe('the role of a bot', () => {
   it('follows its owner down: a demoted administrator is not promoted again by the bot', async () => {
@@ -142,23 +153,21 @@ describe('a new owner of a bot', () => {
 })
 
 describe('the key of a bot', () => {
-  it('is shown to its owner alone, in the snapshot and in events', async () => {
+  it('is shown to its owner alone, in the snapshot and in events of before level 474', async () => {
     const hamlet = rig.account('hamlet')
-    const [mine, chief] = [
-      await hamlet.register({ event_types: ['realm_bot'] }),
-      await iago.register({ event_types: ['realm_bot'] }),
-    ]
-    const bot = await newBot(hamlet)
-    const { api_key } = await hamlet.post(`/bots/${bot.user.id}/api_key/regenerate`)
-    assert.deepEqual([await shownKey(hamlet, bot), await shownKey(iago, bot)], [api_key, ''])
-    assert.deepEqual(
-      (await mine.events()).map(({ bot: { api_key } }) => api_key),
-      [bot.key, api_key],
-    )
-    assert.deepEqual(
-      (await chief.events()).map(({ bot: { api_key } }) => api_key),
-      [''],
-    )
+    for (const [viewer, keysOf] of [
+      [hamlet, (first: string, second: string) => [first, second]],
+      [iago, () => ['']],
+    ] as const) {
+      let [first, second] = ['', '']
+      const told = await keysTold(viewer, async () => {
+        const bot = await newBot(hamlet)
+        first = bot.key
+        second = (await hamlet.post(`/bots/${bot.user.id}/api_key/regenerate`)).api_key
+        assert.deepEqual([await shownKey(hamlet, bot), await shownKey(iago, bot)], [second, ''])
+      })
+      assert.deepEqual(told, keysOf(first, second))
+    }
   })
 
   it("that an administrator has made for another account's bot ends with their right to it", async () => {

@@ -41,7 +41,6 @@ describe('E90: making a bot', () => {
       user_id: answer.user_id,
       email: 'yorick-bot@coffer.invalid',
       full_name: 'yorick the Bot',
-      api_key: answer.api_key,
       bot_type: 1,
       is_active: true,
       avatar_url: answer.avatar_url,
@@ -94,7 +93,8 @@ describe('E90: making a bot', () => {
     const { user_id, api_key } = await hamlet.post('/bots', { full_name: 'Alarm', short_name: 'alarm', bot_type: 2 })
     const { realm_bots } = (await hamlet.register()).snapshot
     const shown = realm_bots.find((bot: { user_id: number }) => bot.user_id === user_id)
-    assert.deepEqual([shown.bot_type, shown.api_key, shown.services], [2, api_key, []])
+    assert.deepEqual([shown.bot_type, shown.services], [2, []])
+    assert.equal((await hamlet.get(`/bots/${user_id}/api_key`)).api_key, api_key)
     const bot = botClient(user_id)
     await bot.post('/messages', { type: 'channel', to: 'alarms', topic: 'fire', content: 'It burns' })
     const headers = { authorization: `Basic ${Buffer.from(`${bot.user.email}:${bot.key}`).toString('base64')}` }
@@ -144,6 +144,7 @@ describe('E91: changing a bot', () => {
       { user_id, full_name: 'Changed' },
       { user_id, full_name: 'Changed' },
       { user_id, new_email: 'changed-bot@coffer.invalid' },
+      { user_id, email: 'changed-bot@coffer.invalid' },
       { user_id, delivery_email: 'changed-bot@coffer.invalid' },
       { user_id, default_all_public_streams: true },
     ])

@@ -10,7 +10,7 @@ const { rig } = await chatSuite()
 test('E1: the server says what it is to whoever asks', async () => {
   const { status, body } = await rig.anonymous('GET', '/server_settings')
   assert.equal(status, 200)
-  assert.equal(body.zulip_feature_level, 460)
+  assert.equal(body.zulip_feature_level, 500)
   assert.equal(body.service_feature_level, 460)
   assert.equal(body.realm_name, 'Testing')
   assert.equal(body.realm_uri, 'https://chat.example')

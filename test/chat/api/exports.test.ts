@@ -109,6 +109,7 @@ describe('E121: what is in it', () => {
         export_url: '',
         pending: false,
         export_type: 'public',
+        export_from_prior_server: false,
       },
     )
     assert.deepEqual(contents(made.json('messages-000001')), ['in public'])

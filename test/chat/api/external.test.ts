@@ -428,7 +428,8 @@ test('a register lists the integrations with their parameters; before level 403 
     label: 'Branches whose pushes are sent, with commas between them',
     validator: 'check_string',
   }
-  assert.deepEqual([github.display_name, github.url_options], ['GitHub', [branches]])
+  const typed = { ...branches, input_type: 'check_string' } // since level 485
+  assert.deepEqual([github.display_name, github.url_options], ['GitHub', [typed]])
   assert.ok(github.all_event_types.includes('pull_request_review'))
   const old = await rig.owner.call(
     'POST',

@@ -7,6 +7,8 @@ import { chatForEachTest } from '../support/suite.ts'
 const { rig, iago: admin } = chatForEachTest({ iago: 'administrator' })
 
 const CAPABLE = { client_capabilities: { notification_settings_null: true, linkifier_url_template: true } }
+/** What only a reversal has: test/chat/api/reverse-linkifiers.test.ts. */
+const PLAIN = { example_input: null, reverse_template: null, alternative_url_templates: [] }
 const ISSUE = { pattern: '#(?P<id>[0-9]+)', url_template: 'https://issues.example/{id}' }
 
 test('E107, E105: one is made, told to clients that know templates, and links messages and topics', async () => {
@@ -14,11 +16,11 @@ test('E107, E105: one is made, told to clients that know templates, and links me
   const old = await rig.owner.register({ event_types: ['realm_linkifiers'] })
   const { id } = await admin.post('/realm/filters', ISSUE)
   const [event] = await capable.events()
-  assert.deepEqual(event.realm_linkifiers, [{ id, ...ISSUE }])
+  assert.deepEqual(event.realm_linkifiers, [{ id, ...ISSUE, ...PLAIN }])
   assert.deepEqual(await old.events(), [])
-  assert.deepEqual((await rig.owner.get('/realm/linkifiers')).linkifiers, [{ id, ...ISSUE }])
+  assert.deepEqual((await rig.owner.get('/realm/linkifiers')).linkifiers, [{ id, ...ISSUE, ...PLAIN }])
   rig.reopen()
-  assert.deepEqual((await rig.owner.register(CAPABLE)).snapshot.realm_linkifiers, [{ id, ...ISSUE }])
+  assert.deepEqual((await rig.owner.register(CAPABLE)).snapshot.realm_linkifiers, [{ id, ...ISSUE, ...PLAIN }])
   const { snapshot } = await rig.owner.register()
   assert.deepEqual([snapshot.realm_linkifiers, snapshot.realm_filters], [[], []])
 

@@ -91,7 +91,7 @@ describe('E117: fields', () => {
       { field_type: 7, name: 'x', field_data: { subtype: 'myspace' } },
       { field_type: 7, name: 'x', field_data: { subtype: 'custom', url_pattern: 'https://x.example/' } },
       { field_type: 7, name: 'x', field_data: { subtype: 'custom', url_pattern: 'javascript:%(username)s' } },
-      { field_type: 2, name: 'x', display_in_profile_summary: true },
+      { field_type: 6, name: 'x', display_in_profile_summary: true },
     ]
     for (const values of wrong) {
       const { status } = await admin.call('POST', '/realm/profile_fields', values as Record<string, unknown>)

@@ -57,10 +57,11 @@ describe('E103: each setting of 2.6', () => {
       const { result: _, msg: __, ...changed } = answer
       assert.deepEqual(changed, { [name]: typeof stored === 'string' ? 'updated' : stored })
       const data = { [name]: stored, ...(name === 'topics_policy' && { mandatory_topics: true }) }
+      const html = name === 'description' && { rendered_description: '<p>A <em>castle</em></p>' }
       assert.deepEqual(withoutIds(await queue.events()), [
         event === 'update'
           ? { type: 'realm', op: 'update', property: name, value: stored }
-          : { type: 'realm', op: 'update_dict', property: 'default', data },
+          : { type: 'realm', op: 'update_dict', property: 'default', data: { ...data, ...html } },
       ])
       rig.reopen()
       const { snapshot } = await rig.owner.register({ fetch_event_types: ['realm'] })

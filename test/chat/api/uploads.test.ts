@@ -107,6 +107,7 @@ describe('Uploading (E130)', () => {
         size: PNG.length,
         create_time: now(),
         messages: [],
+        message_ids: [],
       },
     ])
     const [{ id: _, ...event }, ...rest] = await mine.events()

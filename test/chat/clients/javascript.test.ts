@@ -26,7 +26,7 @@ before(async () => {
 const EXAMPLES: readonly [name: string, printed: RegExp][] = [
   ['subscriptions', /subscribed: \{ '\d+': \[ 'off topic' \] \}/],
   ['accounts', /api_key: '[0-9A-Za-z]{32}'/],
-  ['server', /zulip_feature_level: 460/],
+  ['server', /zulip_feature_level: 500/],
   ['call_endpoint', /result: 'success',.*id: \d+/],
   ['reactions', /result: 'success'.*result: 'success'/],
   ['private-messages', /content: '<p>Something is wrong\.\.\.\.<\/p>'/],

@@ -94,7 +94,7 @@ test('V25, V26: bots, to their owners and to administrators; a former owner hear
 test('V38: a new start is told to queues that went on through it', async () => {
   const [event, ...others] = await told(hamlet, ['restart'], async () => rig.reopen())
   const { zulip_version, zulip_merge_base, server_generation } = (await hamlet.register()).snapshot
-  const version = { zulip_version, zulip_merge_base, zulip_feature_level: 460, service_feature_level: 460 }
+  const version = { zulip_version, zulip_merge_base, zulip_feature_level: 500, service_feature_level: 460 }
   assert.deepEqual(event, { type: 'restart', ...version, server_generation })
   assert.deepEqual(others, [])
 })

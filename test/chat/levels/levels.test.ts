@@ -83,18 +83,30 @@ describe('the table of the contract', () => {
 })
 
 describe('the header', () => {
-  for (const level of ['', '0', '101', '461', '0460', '460.0', '+460', '1e2', '372, 373', 'twelve'])
+  for (const level of ['', '0', '101', '501', '0460', '460.0', '+460', '1e2', '372, 373', 'twelve'])
     it(`is refused as ${JSON.stringify(level)}`, async () => {
       const { status, body } = await furnished.owner.call('GET', '/users/me', {}, { 'x-service-feature-level': level })
       assert.equal(status, 400)
       assert.equal(body.code, 'BAD_REQUEST')
-      assert.match(body.msg, /X-Service-Feature-Level must be a number from 102 to 460/)
+      assert.match(body.msg, /X-Service-Feature-Level must be a number from 102 to 500/)
     })
 
-  for (const level of [102, 278, 371, 421, 460])
+  it('that is absent leaves both levels', async () => {
+    const ask = asking(furnished, null)
+    for (const answer of [await ask.get('/server_settings'), await ask.snapshot()])
+      assert.deepEqual(
+        [answer.zulip_feature_level, answer.service_feature_level, answer.zulip_version, answer.zulip_merge_base],
+        [500, 460, '12.2', '12.2'],
+      )
+  })
+
+  for (const level of [102, 278, 371, 421, 460, 461, 499, 500])
     it(`makes the server's level ${level}`, async () => {
       const ask = asking(furnished, level)
       for (const answer of [await ask.get('/server_settings'), await ask.snapshot()])
-        assert.deepEqual([answer.zulip_feature_level, answer.service_feature_level], [level, level])
+        assert.deepEqual(
+          [answer.zulip_feature_level, answer.service_feature_level, answer.zulip_version, answer.zulip_merge_base],
+          [level, level, ...Array(2).fill(level > 460 ? '12.2' : '12.0')],
+        )
     })
 })

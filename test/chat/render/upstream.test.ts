@@ -11,6 +11,10 @@ const DIFFERENT: Record<string, string> = {
   timestamp_incorrect: '<p>&lt;time:**hello world**&gt;</p>',
   timestamp_invalid_timezone: '<p>&lt;time:1969-12-31T00:00:00+32:00&gt;</p>',
   timestamp_unix_overflow: "<p>Let's meet at &lt;time:1234567890123&gt;.</p>",
+  // 503: ISO 8601 alone is a time.
+  timestamp_backend_markdown_and_marked: '<p>&lt;time:31 Dec 2017&gt;</p>',
+  timestamp_timezone: '<p>&lt;time:31 Dec 2017 5:30 am IST&gt;</p>',
+  timestamp_unix: "<p>Let's meet at &lt;time:1496701800&gt;.</p>",
 }
 
 for (const { name, input, expected_output, translate_emoticons } of cases?.regular_tests ?? [])

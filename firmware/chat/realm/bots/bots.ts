@@ -1,6 +1,6 @@
 /** Making and changing bots. Contract section 3.5, rows E90 to E93. */
 
-import { badRequest, type ChatError, forbidden, invalidParameter } from '../../base/error.ts'
+import { badRequest, type ChatError, forbidden, invalidParameter, notFound } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Bot, User } from '../model/records.ts'
 import { atLeast, ROLES, type Role } from '../model/roles.ts'
@@ -8,7 +8,7 @@ import { organizationOf } from '../model/state.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { botLocalPart } from '../model/user-names.ts'
 import { publishBot, publishBotGone, publishBotUpdate } from '../objects/bot-events.ts'
-import { renewKey, replaceKey } from '../objects/bot-keys.ts'
+import { giveKey, renewKey, replaceKey } from '../objects/bot-keys.ts'
 import {
   BOT_TYPES,
   type BotType,
@@ -26,6 +26,7 @@ import { setPicture } from '../organization/users/avatar-pictures.ts'
 import { addUser, changeName, changeRole, limitRole, putAddresses } from '../organization/users/change.ts'
 import { findChannelByName } from '../permissions/channel-find.ts'
 import { mayInRealm } from '../permissions/group-rights.ts'
+import { mayAccess } from '../permissions/user-access.ts'
 import { addressHost, expectFreeAddress } from '../permissions/user-addresses.ts'
 
 /** Names of channels; '' for none. */
@@ -188,7 +189,7 @@ function changeOwner(realm: Realm, tx: Transaction, me: User, bot: BotUser, owne
   const now = new Set(managersOf(realm, after))
   publishBotGone(tx, after, before.difference(now))
   publishBot(realm, tx, after, now.difference(before))
-  publishBotUpdate(realm, tx, after, { owner_id: ownerId }, now.intersection(before))
+  publishBotUpdate(realm, tx, after, { owner_id: ownerId }, { to: now.intersection(before) })
   publishPerson(realm, tx, after, { bot_owner_id: ownerId })
   return after
 }
@@ -209,6 +210,16 @@ export function deactivateBot(realm: Realm, tx: Transaction, me: User, id: numbe
 export function reactivateBot(realm: Realm, tx: Transaction, me: User, bot: BotUser): void {
   const owner = bot.bot.ownerId === null ? undefined : realm.state.user.get(bot.bot.ownerId)
   reactivate(realm, tx, owner?.isActive ? bot : changeOwner(realm, tx, me, bot, me.id))
+}
+
+/** Throws 404 for a bot that `me` may not know of, 403 for one that others manage. */
+export function keyOfBot(realm: Realm, me: User, id: number): string {
+  return realm.transaction((tx) => {
+    const bot = realm.state.user.get(id)
+    if (bot === undefined || !isBot(bot) || bot.isSystemBot || !mayAccess(realm, me, bot)) throw notFound('No such bot')
+    if (!mayManage(me, bot)) throw forbidden('Insufficient permission')
+    return giveKey(realm, tx, me, bot)
+  })
 }
 
 /** Within a change: the old key is worth nothing from now on. */

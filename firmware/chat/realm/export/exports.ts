@@ -98,6 +98,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
             : base + urls.sign(one.archive.path, viewer.id, realm.clock.now()),
         pending: isPending(one),
         export_type: one.type,
+        export_from_prior_server: false,
       }))
   }
 
@@ -191,6 +192,8 @@ interface ExportView {
   export_url: string | null
   pending: boolean
   export_type: ExportType
+  /** Of an organization that was imported with its exports: there are none. */
+  export_from_prior_server: false
 }
 
 /** What holds everything is for those alone who could have asked for it. */

@@ -16,7 +16,7 @@ import type { Transaction } from '../model/transaction.ts'
 import { type MessagePosition, visibilityOf } from '../permissions/visibility.ts'
 import { locationOf } from './location.ts'
 
-export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed'] as const satisfies readonly Flag[]
+export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed', 'hide_link_previews'] as const satisfies readonly Flag[]
 
 interface MessageReader {
   /** Of a message that he may read: contract section 2.4. */

@@ -127,11 +127,15 @@ function expectInTime(
   ].filter((limit) => limit !== null)
   if (limits.length === 0) return
   const oldest = nowOf(realm) - Math.min(...limits) - LEEWAY_S
-  if (target.time < oldest) throw badRequest('The time limit for editing this message has passed')
-  if (mode !== 'change_all') return
+  const isTooOld = () => badRequest('The time limit for editing this message has passed')
+  if (mode !== 'change_all') {
+    if (target.time < oldest) throw isTooOld()
+    return
+  }
   const ids = rows.map(({ id }) => id)
   const { count, first } = realm.store.messages.sentSince(ids, oldest)
   if (count === rows.length) return
+  if (count === 0) throw isTooOld()
   throw new ChatError(
     'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
     `You only have permission to move the ${count}/${rows.length} most recent messages in this topic.`,

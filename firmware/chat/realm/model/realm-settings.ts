@@ -16,8 +16,8 @@ const ID_MAX = Number.MAX_SAFE_INTEGER
 /** 0 unspecified, 10 business, 20 open source, 30 and 35 education, 40 research, 50 to 100 other kinds, 1000 other. */
 const ORGANIZATION_TYPES = [0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000] as const
 
-/** 0 none, 1 Jitsi, 3 and 5 Zoom, 4 BigBlueButton, 6 Constructor Groups. */
-const VIDEO_CHAT_PROVIDERS = [0, 1, 3, 4, 5, 6] as const
+/** 0 none, 1 Jitsi, 3 and 5 Zoom, 4 BigBlueButton, 6 Constructor Groups, 7 Nextcloud Talk, 8 Webex. */
+const VIDEO_CHAT_PROVIDERS = [0, 1, 3, 4, 5, 6, 7, 8] as const
 
 /** In the order of the numbers by which the history stores them. Contract section 11.4. */
 const EDIT_HISTORY_POLICIES = ['all', 'moves', 'none'] as const
@@ -51,7 +51,7 @@ const channel = integer(-1, ID_MAX, -1)
 
 export const REALM_SETTINGS = {
   name: row({ ...name(NAME_CHARACTERS_MAX), schema: name(NAME_CHARACTERS_MAX).schema.refine((name) => name !== '') }),
-  description: row(text(DESCRIPTION_CHARACTERS_MAX)),
+  description: row(text(DESCRIPTION_CHARACTERS_MAX), DICT),
   org_type: row(choice(ORGANIZATION_TYPES, 0)),
   want_advertise_in_communities_directory: row(onOff(false)),
   default_code_block_language: row(name(LANGUAGE_CHARACTERS_MAX)),

@@ -75,6 +75,8 @@ export interface User {
   /** One of the three that the service itself is: contract's `cross_realm_bots`. */
   readonly isSystemBot: boolean
   readonly isDeleted: boolean
+  /** Made by an administrator, and nobody has signed in yet: `dateJoined` is when it was made. */
+  readonly hasNeverSignedIn?: true
   /** The address was set by somebody else who answers for it, or confirmed by a token. Absent: not known. Contract section 1.2. */
   readonly isAddressTrusted?: boolean
 }
@@ -158,8 +160,8 @@ export interface ApiKey {
   /** The day of the last use, in days since the epoch. */
   readonly usedDay: number
   readonly sealed: string | null
-  /** For a key of a bot: the administrator who received it and does not own the bot. */
-  readonly givenTo?: number
+  /** Of a bot's key: the administrators it was given to, who are not the bot's owner. Older versions have stored one. */
+  readonly givenTo?: readonly number[] | number
   /** It is no key but a session of the page. */
   readonly session?: PageSession
 }
@@ -407,6 +409,11 @@ export interface Linkifier {
   readonly id: number
   readonly pattern: string
   readonly urlTemplate: string
+  /** A text that matches, and how an address that was pasted is written as such a text. Absent or null: none. */
+  readonly exampleInput?: string | null
+  readonly reverseTemplate?: string | null
+  /** Other addresses that are written so. Absent: none. */
+  readonly alternativeUrlTemplates?: readonly string[]
   /** Earlier ones win. */
   readonly order: number
 }

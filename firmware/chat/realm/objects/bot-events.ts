@@ -1,13 +1,15 @@
 /** What is told of bots to those who manage them. Contract section 4.4, V25 and V26. */
 
+import { isOlder } from '../../base/version.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { type BotUser, botObject, managersOf } from './bot-view.ts'
 
+/** To each by itself: below level 474 it tells its owner the key as well. */
 export function publishBot(realm: Realm, tx: Transaction, bot: BotUser, to: Iterable<number>): void {
   for (const id of to)
-    tx.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot, id) }) })
+    tx.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot) }) })
 }
 
 export function publishBotUpdate(
@@ -15,9 +17,23 @@ export function publishBotUpdate(
   tx: Transaction,
   bot: User,
   changed: Readonly<Record<string, unknown>>,
-  to: Iterable<number> = managersOf(realm, bot),
+  { to = managersOf(realm, bot), cause }: { to?: Iterable<number>; cause?: 'email' } = {},
 ): void {
-  tx.publish({ type: 'realm_bot', to, make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }) })
+  tx.publish({
+    type: 'realm_bot',
+    to,
+    make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }),
+    ...(cause !== undefined && { cause }),
+  })
+}
+
+/** A new key, to queues of clients of before level 474: later ones ask for it. */
+export function publishBotKey(tx: Transaction, bot: User, key: string, to: number): void {
+  tx.publish({
+    type: 'realm_bot',
+    to: [to],
+    make: ({ level }) => (isOlder(level, 474) ? { op: 'update', bot: { user_id: bot.id, api_key: key } } : null),
+  })
 }
 
 export function publishBotGone(tx: Transaction, bot: User, to: Iterable<number>): void {

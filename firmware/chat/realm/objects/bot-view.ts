@@ -5,7 +5,6 @@ import type { Bot, User } from '../model/records.ts'
 import { atLeast, ROLES } from '../model/roles.ts'
 import { avatarUrl } from './avatar-url.ts'
 import { servicesOf } from './bot-services.ts'
-import { shownKey } from './keys.ts'
 
 export interface BotUser extends User {
   readonly bot: Bot
@@ -24,12 +23,11 @@ export const defaultsOf = (realm: Realm, { bot }: BotUser) => ({
 
 export const botAvatarUrl = (realm: Realm, bot: User): string | null => avatarUrl(realm, bot, { clientGravatar: false })
 
-/** The key is for the owner alone: an administrator could go on using it after losing that role. */
-export const botObject = (realm: Realm, user: BotUser, viewerId: number) => ({
+/** Without its key, which belongs in no snapshot: see `keyFor` of bot-keys.ts. */
+export const botObject = (realm: Realm, user: BotUser) => ({
   user_id: user.id,
   email: user.email,
   full_name: user.fullName,
-  api_key: viewerId === user.bot.ownerId ? shownKey(realm, user) : '',
   bot_type: user.bot.type,
   is_active: user.isActive,
   avatar_url: botAvatarUrl(realm, user),

@@ -59,11 +59,15 @@ export function revokeKeys(realm: Realm, tx: Transaction, user: User): void {
   for (const apiKey of keysOf(realm, user)) revoke(realm, tx, apiKey)
 }
 
+/** Administrators who have been told this key of another account's bot. */
+export const receiversOf = ({ givenTo }: ApiKey): readonly number[] =>
+  typeof givenTo === 'number' ? [givenTo] : (givenTo ?? [])
+
 /** Within a change: one key in place of all. That of a bot stays input to whom it was. */
 export function regenerateKey(realm: Realm, tx: Transaction, user: User, client: string): string {
-  const { givenTo } = keysOf(realm, user).find((key) => key.givenTo !== undefined) ?? {}
+  const givenTo = [...new Set(keysOf(realm, user).flatMap(receiversOf))]
   revokeKeys(realm, tx, user)
-  return makeKey(realm, tx, user, client, givenTo === undefined ? {} : { givenTo })
+  return makeKey(realm, tx, user, client, givenTo.length === 0 ? {} : { givenTo })
 }
 
 /** One key of an account as its owner tells it from others; the key itself is kept nowhere. */

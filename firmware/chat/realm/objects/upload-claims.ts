@@ -18,18 +18,22 @@ export interface Attachment {
   create_time: number
   /** The newest, oldest first. */
   messages: { id: number; date_sent: number }[]
+  /** The same. */
+  message_ids: number[]
 }
 
-export const attachmentView = ({ store }: Realm, upload: UploadRow): Attachment => ({
-  id: upload.id,
-  name: upload.name,
-  path_id: upload.path,
-  size: upload.sizeBytes,
-  create_time: upload.time,
-  messages: store.uploads
-    .claimsOf(upload.id, MESSAGES_SHOWN)
-    .map(({ message, time }) => ({ id: message, date_sent: time })),
-})
+export function attachmentView({ store }: Realm, upload: UploadRow): Attachment {
+  const claims = store.uploads.claimsOf(upload.id, MESSAGES_SHOWN)
+  return {
+    id: upload.id,
+    name: upload.name,
+    path_id: upload.path,
+    size: upload.sizeBytes,
+    create_time: upload.time,
+    messages: claims.map(({ message, time }) => ({ id: message, date_sent: time })),
+    message_ids: claims.map(({ message }) => message),
+  }
+}
 
 /** Its owner, and whoever may read a message that shows it. `user` is null for spectators. */
 function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {

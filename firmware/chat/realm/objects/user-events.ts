@@ -5,6 +5,7 @@ import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { audiencesOf, seesAddress } from '../permissions/user-access.ts'
 import { avatarUrl } from './avatar-url.ts'
+import { publishBotUpdate } from './bot-events.ts'
 import { placeholderObject, userObject } from './user-view.ts'
 
 const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
@@ -15,11 +16,13 @@ export function publishPerson(
   tx: Transaction,
   user: User,
   person: Readonly<Record<string, unknown>>,
+  cause?: 'first_sign_in',
 ): void {
   tx.publish({
     type: 'realm_user',
     to: idsOf(audiencesOf(realm, user).seeing),
     make: () => ({ op: 'update', person: { user_id: user.id, ...person } }),
+    ...(cause !== undefined && { cause }),
   })
 }
 
@@ -68,7 +71,10 @@ export function publishAvatar(realm: Realm, tx: Transaction, user: User): void {
 
 /** After an address, or who sees it, has changed: each hears of the real one if that looks different to him now. */
 export function publishAddresses(realm: Realm, tx: Transaction, before: User, after: User): void {
-  if (before.email !== after.email) publishPerson(realm, tx, after, { new_email: after.email })
+  if (before.email !== after.email) {
+    publishPerson(realm, tx, after, { new_email: after.email })
+    if (after.bot !== null) publishBotUpdate(realm, tx, after, { email: after.email }, { cause: 'email' })
+  }
   const shown = (viewer: User, user: User) => (seesAddress(viewer, user) ? user.deliveryEmail : null)
   const changed = audiencesOf(realm, after).seeing.filter((viewer) => shown(viewer, before) !== shown(viewer, after))
   for (const sees of [true, false]) {

@@ -91,4 +91,4 @@ export const profileValue = ({ value, html }: ProfileValue) => ({
 })
 
 /** `2026-01-31T09:15:00+00:00` */
-const isoTime = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`
+export const isoTime = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`

@@ -17,13 +17,14 @@ export interface NewUser {
   bot?: Bot
   isSystemBot?: boolean
   isAddressTrusted?: boolean
+  hasNeverSignedIn?: true
 }
 
 /** Within a change. Throws `BAD_REQUEST` for an address that is taken. The event is the caller's to publish. */
 export function createUser(
   realm: Realm,
   tx: Transaction,
-  { email, fullName, role, bot, isSystemBot = false, isAddressTrusted = false }: NewUser,
+  { email, fullName, role, bot, isSystemBot = false, isAddressTrusted = false, hasNeverSignedIn }: NewUser,
 ): User {
   const organization = organizationOf(realm.state)
   const deliveryEmail = freeAddress(realm, email, null)
@@ -43,6 +44,7 @@ export function createUser(
     isSystemBot,
     isDeleted: false,
     isAddressTrusted,
+    ...(hasNeverSignedIn && { hasNeverSignedIn }),
   }
   const user = { ...made, email: apiAddress(organization, made) }
   tx.put('user', user)

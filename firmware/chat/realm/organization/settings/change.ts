@@ -12,6 +12,7 @@ import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import type { UserSetting } from '../../model/user-settings.ts'
 import { watchMemberships } from '../../objects/group-view.ts'
+import { renderDescription } from '../../objects/rendering.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
 import { realmGroupValues } from '../../permissions/group-rights.ts'
 import { updatedGroupValues } from '../../permissions/group-update.ts'
@@ -59,7 +60,7 @@ export function changeRealmSettings(
     ...(name !== undefined && { name: String(name) }),
     settings: { ...organization.settings, ...settings },
   })
-  publishChanges(tx, changed)
+  publishChanges(realm, tx, changed)
   publishMemberships?.(tx)
   return changed
 }
@@ -70,11 +71,13 @@ const current = (realm: Realm, name: RealmSettingName): SettingValue => {
 }
 
 /** Each by an event of its own, or together with others: the table says which. */
-function publishChanges(tx: Transaction, changed: Readonly<Record<string, SettingValue>>): void {
+function publishChanges(realm: Realm, tx: Transaction, changed: Readonly<Record<string, SettingValue>>): void {
   const together: Record<string, SettingValue> = {}
   for (const [property, value] of Object.entries(changed)) {
     const { event } = REALM_SETTINGS[property as RealmSettingName] as RealmSetting
-    if (event === 'update_dict') together[property] = value
+    if (property === 'description')
+      publishTogether(tx, { description: value, rendered_description: renderDescription(realm, String(value)) })
+    else if (event === 'update_dict') together[property] = value
     else tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update', property, value }) })
   }
   if ('topics_policy' in together) together.mandatory_topics = together.topics_policy === 'disable_empty_topic'

@@ -1,7 +1,8 @@
 /** Patterns of the organisation that become links in messages and topics. Contract section 2.5, rows E105 to E109, V31. */
 
+import { expectName } from '../../../base/characters.ts'
 import { badRequest } from '../../../base/error.ts'
-import { type KnownPattern, readPattern } from '../../../render/linkifiers.ts'
+import { type KnownPattern, matchesWhole, readPattern } from '../../../render/linkifiers.ts'
 import { templateVariables } from '../../../render/url-template.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { Linkifier } from '../../model/records.ts'
@@ -11,29 +12,47 @@ const PATTERN_CHARACTERS_MAX = 500
 const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts
 const TEMPLATE_CHARACTERS_MAX = 1000
 
+const ALTERNATIVES_MAX = 10
+
+/** Undefined: not given. An empty text is none. */
 interface GivenLinkifier {
   pattern: string
   urlTemplate: string
+  exampleInput: string | undefined
+  reverseTemplate: string | undefined
+  alternativeUrlTemplates: readonly string[] | undefined
 }
+
+type CheckedLinkifier = Omit<Linkifier, 'id' | 'order'>
 
 const inOrder = ({ state }: Realm): Linkifier[] => [...state.linkifier.all()].sort((a, b) => a.order - b.order)
 
 /** In their order. */
 export const linkifierObjects = (realm: Realm) =>
-  inOrder(realm).map(({ id, pattern, urlTemplate }) => ({ id, pattern, url_template: urlTemplate }))
+  inOrder(realm).map(({ id, pattern, urlTemplate, exampleInput, reverseTemplate, alternativeUrlTemplates }) => ({
+    id,
+    pattern,
+    url_template: urlTemplate,
+    example_input: exampleInput ?? null,
+    reverse_template: reverseTemplate ?? null,
+    alternative_url_templates: alternativeUrlTemplates ?? [],
+  }))
 
 /** Its id; it comes last. Throws `BAD_REQUEST`. */
 export function addLinkifier(realm: Realm, input: GivenLinkifier): number {
   return realm.transaction((tx) => {
     const others = inOrder(realm)
-    const linkifier = { ...checked(realm, input, null), id: tx.nextId('linkifier') }
+    const linkifier = { ...checked(realm, input, undefined), id: tx.nextId('linkifier') }
     put(realm, tx, { ...linkifier, order: (others.at(-1)?.order ?? 0) + 1 })
     return linkifier.id
   })
 }
 
 export function changeLinkifier(realm: Realm, id: number, input: GivenLinkifier): void {
-  realm.transaction((tx) => put(realm, tx, { ...find(realm, id), ...checked(realm, input, id) }))
+  realm.transaction((tx) => {
+    const before = find(realm, id)
+    put(realm, tx, { ...before, ...checked(realm, input, before) })
+  })
 }
 
 export function removeLinkifier(realm: Realm, id: number): void {
@@ -76,7 +95,7 @@ function find({ state }: Realm, id: number): Linkifier {
   return linkifier
 }
 
-function checked(realm: Realm, input: GivenLinkifier, ownId: number | null): GivenLinkifier {
+function checked(realm: Realm, input: GivenLinkifier, before: Linkifier | undefined): CheckedLinkifier {
   const pattern = input.pattern.trim()
   const urlTemplate = input.urlTemplate.trim()
   if (pattern.length > PATTERN_CHARACTERS_MAX)
@@ -84,15 +103,81 @@ function checked(realm: Realm, input: GivenLinkifier, ownId: number | null): Giv
   if (urlTemplate.length > TEMPLATE_CHARACTERS_MAX)
     throw badRequest(`A URL template has at most ${TEMPLATE_CHARACTERS_MAX} characters`)
   const groups = namesOf(pattern)
-  const variables = templateVariables(urlTemplate)
-  if (variables === null || urlTemplate === '') throw badRequest('Invalid URL template.')
-  for (const name of groups)
-    if (!variables.has(name)) throw badRequest(`Group '${name}' in linkifier pattern is not present in URL template.`)
-  for (const name of variables)
-    if (!groups.includes(name)) throw badRequest(`Group '${name}' in URL template is not present in linkifier pattern.`)
+  const problem = problemOf(urlTemplate, groups)
+  if (problem !== null) throw badRequest(problem)
   for (const { id, pattern: taken } of realm.state.linkifier.all())
-    if (id !== ownId && taken === pattern) throw badRequest('Linkifier already exists.')
-  return { pattern, urlTemplate }
+    if (id !== before?.id && taken === pattern) throw badRequest('Linkifier already exists.')
+  return { pattern, urlTemplate, ...reversal(input, { pattern, groups }, before) }
+}
+
+/** Null for a template whose variables are the pattern's groups. */
+function problemOf(urlTemplate: string, groups: readonly string[]): string | null {
+  const variables = templateVariables(urlTemplate)
+  if (variables === null || urlTemplate === '') return 'Invalid URL template.'
+  for (const name of groups)
+    if (!variables.has(name)) return `Group '${name}' in linkifier pattern is not present in URL template.`
+  for (const name of variables)
+    if (!groups.includes(name)) return `Group '${name}' in URL template is not present in linkifier pattern.`
+  return null
+}
+
+/** How clients write a pasted address as a text that matches. What is not given stays as long as it fits the pattern. */
+function reversal(
+  input: GivenLinkifier,
+  { pattern, groups }: { pattern: string; groups: readonly string[] },
+  before: Linkifier | undefined,
+): Pick<Linkifier, 'exampleInput' | 'reverseTemplate' | 'alternativeUrlTemplates'> {
+  const matches = (text: string) => matchesWhole(pattern, text)
+  const kept = before?.exampleInput ?? null
+  const example = input.exampleInput === undefined ? (kept !== null && matches(kept) ? kept : '') : input.exampleInput
+  const exampleInput = example.trim() || null
+  if (exampleInput !== null && exampleInput.length > PATTERN_CHARACTERS_MAX)
+    throw badRequest(`An example has at most ${PATTERN_CHARACTERS_MAX} characters`)
+  if (exampleInput !== null && !matches(exampleInput)) throw badRequest('Example input does not match the pattern.')
+  return {
+    exampleInput,
+    reverseTemplate: reverseTemplateOf(input, exampleInput, groups, before),
+    alternativeUrlTemplates: alternativesOf(input, groups, before),
+  }
+}
+
+function reverseTemplateOf(
+  { reverseTemplate: given }: GivenLinkifier,
+  exampleInput: string | null,
+  groups: readonly string[],
+  before: Linkifier | undefined,
+): string | null {
+  const kept = before?.reverseTemplate ?? null
+  const fits = (template: string) => [...template.matchAll(VARIABLE)].every(([, name]) => groups.includes(name!))
+  if (given === undefined) return kept !== null && exampleInput !== null && fits(kept) ? kept : null
+  const template = given.trim()
+  if (template === '') return null
+  if (exampleInput === null) throw badRequest('A reverse template needs an example input.')
+  if (template.length > TEMPLATE_CHARACTERS_MAX)
+    throw badRequest(`A reverse template has at most ${TEMPLATE_CHARACTERS_MAX} characters`)
+  if (!fits(template)) throw badRequest('Variables of the reverse template must be groups of the pattern.')
+  return template
+}
+
+const VARIABLE = /\{([^{}]*)\}/g
+
+function alternativesOf(
+  { alternativeUrlTemplates: given }: GivenLinkifier,
+  groups: readonly string[],
+  before: Linkifier | undefined,
+): readonly string[] {
+  if (given === undefined)
+    return (before?.alternativeUrlTemplates ?? []).filter((template) => problemOf(template, groups) === null)
+  if (given.length > ALTERNATIVES_MAX)
+    throw badRequest(`A linkifier has at most ${ALTERNATIVES_MAX} alternative URL templates`)
+  return given.map((one) => {
+    const template = expectName(one.trim(), 'alternative_url_templates')
+    if (template.length > TEMPLATE_CHARACTERS_MAX)
+      throw badRequest(`A URL template has at most ${TEMPLATE_CHARACTERS_MAX} characters`)
+    const problem = problemOf(template, groups)
+    if (problem !== null) throw badRequest(problem)
+    return template
+  })
 }
 
 function namesOf(pattern: string): string[] {

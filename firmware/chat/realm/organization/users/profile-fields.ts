@@ -17,7 +17,7 @@ const CHOICE_CHARACTERS_MAX = 100
 const SUMMARY_FIELDS_MAX = 2
 
 /** Too long for a card, or not a text. */
-const NOT_IN_SUMMARY: readonly FieldType[] = [FIELD_TYPES.LONG_TEXT.id, FIELD_TYPES.USER.id]
+const NOT_IN_SUMMARY: readonly FieldType[] = [FIELD_TYPES.USER.id]
 
 interface GivenField {
   name: string | undefined
@@ -106,12 +106,16 @@ export function orderFields(realm: Realm, ids: readonly number[]): void {
   })
 }
 
+/** Throws `BAD_REQUEST` for a type that is one of those. */
+export function expectInSummary(type: FieldType, refused: readonly FieldType[]): void {
+  if (refused.includes(type)) throw badRequest('Field type not supported for display in profile summary.')
+}
+
 function put(realm: Realm, tx: Transaction, field: ProfileField): void {
   for (const { id, name } of realm.state.profileField.all())
     if (id !== field.id && name === field.name) throw badRequest('A field with that label already exists.')
   if (field.inSummary) {
-    if (NOT_IN_SUMMARY.includes(field.type))
-      throw badRequest('Field type not supported for display in profile summary.')
+    expectInSummary(field.type, NOT_IN_SUMMARY)
     const others = fieldsOf(realm).filter(({ id, inSummary }) => inSummary && id !== field.id)
     if (others.length >= SUMMARY_FIELDS_MAX)
       throw badRequest('Only 2 custom profile fields can be displayed in the profile summary.')

@@ -1,0 +1,19 @@
+/** An account that an administrator made joins when somebody signs in to it for the first time. Contract section 4.4, V34; level 475. */
+
+import { nowOf, type Realm } from '../../model/realm.ts'
+import type { User } from '../../model/records.ts'
+import type { Transaction } from '../../model/transaction.ts'
+import { publishMemberships } from '../../objects/group-view.ts'
+import { publishPerson } from '../../objects/user-events.ts'
+import { isoTime } from '../../objects/user-view.ts'
+
+/** Within a change: the account as it is from then on. A waiting period begins with it as well. */
+export function noteSignIn(realm: Realm, tx: Transaction, user: User): User {
+  const { hasNeverSignedIn, ...account } = user
+  if (!hasNeverSignedIn) return user
+  const after = { ...account, dateJoined: nowOf(realm) }
+  tx.put('user', after)
+  publishPerson(realm, tx, after, { date_joined: isoTime(after.dateJoined) }, 'first_sign_in')
+  publishMemberships(realm, tx, user, after)
+  return after
+}
