@@ -5,7 +5,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { namedHost, ownMedia, safeLink } from '../../../firmware/chat-page/message/links.ts'
 import { decodeEntities, type HtmlPart, readHtml, textOf } from '../../../firmware/chat-page/message/reader.ts'
+import { html as renderDirectly, upstreamCases } from '../render/support.ts'
 import { chatSuite } from '../support/suite.ts'
+
+const cases = upstreamCases()
 
 const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 rig.channel('general', [hamlet])
@@ -174,4 +177,57 @@ test('a text that looks like an address names its host', () => {
   assert.equal(namedHost('10.0.0.1/x'), '10.0.0.1')
   for (const text of ['the runbook', 'a.b c', 'file.', '', 'http://'])
     assert.ok([null, 'a.b'].includes(namedHost(text)), text)
+})
+
+test("upstream's fixtures are read, as upstream and as this server render them", {
+  skip: cases === null && 'no vectors here',
+}, () => {
+  let read = 0
+  for (const { name, input, expected_output: theirs } of cases!.regular_tests)
+    for (const html of [theirs, renderDirectly(input)]) {
+      const parts = readHtml(html)
+      assert.ok(parts !== null, `${name}: ${html}`)
+      assert.equal(textOf(parts), decodeEntities(html.replace(/<[^>]*>/g, '')), name)
+      read++
+    }
+  assert.ok(read > 200)
+})
+
+const RANDOM_TEXTS = process.env.COFFER_SLOW === '1' ? 1_000_000 : 10_000
+
+test('many random texts, formulas among them, are read', () => {
+  const sign = fc.constantFrom(
+    ...'* ** _ ` ~~ > # | $$ [ ]( ) : < > & " @** #** ** \\ { } ^ x 1 é \n'.split(' '),
+    ...[
+      '\n',
+      '\n\n',
+      ' ',
+      '```\n',
+      '```math\n',
+      '```spoiler ',
+      '\\frac{a}{b}',
+      '\\sqrt[3]{x}',
+      '\\begin{matrix}1&2\\\\3&4\\end{matrix}',
+    ],
+    ...[
+      '\\left(',
+      '\\right)',
+      '\\overline{',
+      '\\text{a<b}',
+      '\\color{red}',
+      '\\mathbb{R}',
+      'https://a.b/c?d=1&e',
+      '&nbsp;',
+      '\u202e',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.array(sign, { minLength: 1, maxLength: 24 }), (signs) => {
+      const html = renderDirectly(signs.join(''))
+      const parts = readHtml(html)
+      assert.ok(parts !== null, html)
+      assert.equal(textOf(parts), decodeEntities(html.replace(/<[^>]*>/g, '')))
+    }),
+    { numRuns: RANDOM_TEXTS },
+  )
 })
