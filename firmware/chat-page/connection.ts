@@ -33,10 +33,12 @@ const SEALED_TRIES = 3 // a process that takes another's place is not ready for 
 const FETCHED = [
   ...['message', 'update_message_flags', 'realm', 'realm_user', 'subscription'],
   ...['user_settings', 'user_topic', 'recent_private_conversations', 'drafts'],
+  ...['realm_emoji', 'realm_user_groups'],
 ]
 const EVENTS = [
   ...['message', 'update_message', 'delete_message', 'update_message_flags', 'reaction'],
   ...['realm', 'realm_user', 'subscription', 'stream', 'user_topic', 'user_settings', 'drafts'],
+  ...['submessage', 'realm_emoji', 'user_group'],
 ]
 const CAPABILITIES = {
   notification_settings_null: true,

@@ -108,7 +108,7 @@ export function sendDraftsNow(): void {
   for (const [key, { isChanged }] of drafts) if (isChanged) void write(key, true)
 }
 
-const placeOfDraft = ({ type, to, topic }: DraftOfServer, ownId: number): ConversationRef | null => {
+export const placeOfDraft = ({ type, to, topic }: DraftOfServer, ownId: number): ConversationRef | null => {
   if (type === 'stream') return to[0] === undefined ? null : { kind: 'topic', channelId: to[0], topic }
   return type === 'private' ? directWith(to, ownId) : null
 }

@@ -8,6 +8,8 @@ import { readPlace } from './model/conversation.ts'
 import { fragment, watchPlace } from './place.ts'
 import { ChannelView } from './views/channel.tsx'
 import { ConversationView } from './views/conversation.tsx'
+import { DevicesView } from './views/devices.tsx'
+import { DraftsView, waitingMessages } from './views/drafts.tsx'
 import { Entry, JoinPage, SealedPage, SignInPage, UnreachablePage } from './views/entry.tsx'
 import { Frame } from './views/frame.tsx'
 import { InboxView } from './views/inbox.tsx'
@@ -39,6 +41,8 @@ function Chat() {
   return (
     <Frame realm={view} place={place}>
       {place.view === 'inbox' && <InboxView realm={view} />}
+      {place.view === 'drafts' && <DraftsView realm={view} waiting={waitingMessages()} />}
+      {place.view === 'devices' && <DevicesView />}
       {place.view === 'channel' && <ChannelView realm={view} channelId={place.channelId} key={place.channelId} />}
       {place.view === 'conversation' && (
         <ConversationView

@@ -91,6 +91,12 @@ export function settle(id: number, localId: unknown): void {
   for (const { key } of arrived) discard(key)
 }
 
+/** For POST /messages and POST /scheduled_messages. */
+export const sendTo = (conversation: ConversationRef, ownId: number): Record<string, unknown> =>
+  conversation.kind === 'topic'
+    ? { type: 'stream', to: conversation.channelId, topic: conversation.topic }
+    : { type: 'direct', to: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }
+
 const change = (key: string, members: Partial<OutboxMessage>): void => {
   messages.value = messages.value.map((one) => (one.key === key ? { ...one, ...members } : one))
 }
@@ -140,15 +146,11 @@ async function post(
   { ownId, queueId }: OutboxOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const to =
-    conversation.kind === 'topic'
-      ? { type: 'stream', to: conversation.channelId, topic: conversation.topic }
-      : { type: 'direct', to: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }
   const queue = queueId()
   const { id } = await call<{ id: number }>(
     'POST',
     '/messages',
-    { ...to, content, ...(queue !== null && { queue_id: queue, local_id: key }) },
+    { ...sendTo(conversation, ownId), content, ...(queue !== null && { queue_id: queue, local_id: key }) },
     { signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS_MAX)]), headers: { 'idempotency-key': key } },
   )
   return id

@@ -9,6 +9,8 @@ export type ConversationRef =
 
 export type Place =
   | { readonly view: 'inbox' }
+  | { readonly view: 'drafts' }
+  | { readonly view: 'devices' }
   | { readonly view: 'channel'; readonly channelId: number }
   | { readonly view: 'conversation'; readonly conversation: ConversationRef; readonly near: number | null }
 
@@ -43,6 +45,8 @@ export const narrowOf = (conversation: ConversationRef, ownId: number): { operat
     : [{ operator: 'dm', operand: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }]
 
 export const INBOX = '#inbox'
+export const DRAFTS = '#drafts'
+export const DEVICES = '#settings/devices'
 
 export function addressOf(conversation: ConversationRef, names: (id: number) => string, ownId: number): string {
   if (conversation.kind === 'topic')
@@ -59,6 +63,8 @@ export const channelAddress = (id: number, name: string): string =>
 export function readPlace(fragment: string, ownId: number): Place {
   const [first, ...rest] = fragment.replace(/^#\/?/, '').split('/')
   const inbox: Place = { view: 'inbox' }
+  if (first === 'drafts') return { view: 'drafts' }
+  if (first === 'settings' && rest[0] === 'devices') return { view: 'devices' }
   if (first !== 'narrow') return inbox
   const terms = new Map<string, string>()
   for (let at = 0; at + 1 < rest.length; at += 2) terms.set(rest[at]!, decode(rest[at + 1]!))

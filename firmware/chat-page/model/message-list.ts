@@ -2,7 +2,7 @@
 
 import { call } from '../api.ts'
 import { type ConversationRef, conversationOf, keyOf, narrowOf } from './conversation.ts'
-import type { ReactionOfMessage, ReceivedMessage } from './types.ts'
+import type { ReactionOfMessage, ReceivedMessage, ReceivedSubmessage } from './types.ts'
 
 const FIRST_EACH_SIDE = 50
 const PAGE = 100
@@ -33,8 +33,10 @@ export interface MessageList {
   move(ids: readonly number[], to: ConversationRef): void
   edit(id: number, content: string, editedS: number, isMe: boolean): void
   react(id: number, isAdded: boolean, reaction: ReactionOfMessage): void
+  /** Adds a submessage. */
+  extend(id: number, submessage: ReceivedSubmessage): void
   /** Null: all messages. */
-  markRead(ids: readonly number[] | null, isRead: boolean): void
+  flag(ids: readonly number[] | null, flag: string, isAdded: boolean): void
 }
 
 /** `changed` is called after a change that no event made. */
@@ -130,16 +132,20 @@ export function createMessageList(conversation: ConversationRef, ownId: number, 
     react: (id, isAdded, reaction) =>
       change(id, ({ reactions }) => {
         const others = reactions.filter(
-          (one) => one.user_id !== reaction.user_id || one.emoji_code !== reaction.emoji_code,
+          (one) =>
+            one.user_id !== reaction.user_id ||
+            one.emoji_code !== reaction.emoji_code ||
+            one.reaction_type !== reaction.reaction_type,
         )
         return { reactions: isAdded ? [...others, reaction] : others }
       }),
-    markRead(ids, isRead) {
+    extend: (id, submessage) => change(id, ({ submessages }) => ({ submessages: [...submessages, submessage] })),
+    flag(ids, flag, isAdded) {
       const marked = ids && new Set(ids)
       messages = messages.map((message) => {
         if (marked !== null && !marked.has(message.id)) return message
-        const flags = message.flags.filter((flag) => flag !== 'read')
-        return { ...message, flags: isRead ? [...flags, 'read'] : flags }
+        const flags = message.flags.filter((one) => one !== flag)
+        return { ...message, flags: isAdded ? [...flags, flag] : flags }
       })
     },
   }

@@ -2,7 +2,17 @@
 
 import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
 import type { MessageList } from './message-list.ts'
-import type { DraftOfServer, Participant, QueueEvent, ReceivedMessage, Registered, SubscribedChannel } from './types.ts'
+import type {
+  CustomEmoji,
+  DraftOfServer,
+  Participant,
+  Policies,
+  QueueEvent,
+  ReceivedMessage,
+  Registered,
+  SubscribedChannel,
+  UserGroup,
+} from './types.ts'
 import { addReceived, createUnread, type Unread } from './unread.ts'
 
 const MUTED = 1
@@ -17,6 +27,10 @@ export interface RealmView {
   readonly people: Map<number, Participant>
   readonly channels: Map<number, SubscribedChannel>
   readonly settings: Registered['user_settings']
+  readonly policies: Policies
+  /** By id, deactivated ones as well. */
+  readonly groups: Map<number, UserGroup>
+  readonly emoji: Map<string, CustomEmoji>
   readonly unread: Unread
   /** Direct conversations, the newest first. */
   readonly directs: ConversationRef[]
@@ -27,6 +41,12 @@ export interface RealmView {
   /** Where messages are shown now. */
   readonly lists: Set<MessageList>
 }
+
+const POLICIES = [
+  ...(['allow_message_editing', 'message_content_edit_limit_seconds'] as const),
+  'message_content_delete_limit_seconds',
+  ...(['can_delete_any_message_group', 'can_delete_own_message_group'] as const),
+] as const satisfies readonly (keyof Policies)[]
 
 export function createRealmView(registered: Registered): RealmView {
   const { realm_users, realm_non_active_users, cross_realm_bots } = registered
@@ -39,6 +59,9 @@ export function createRealmView(registered: Registered): RealmView {
     people: new Map([...realm_non_active_users, ...cross_realm_bots, ...realm_users].map((one) => [one.user_id, one])),
     channels: new Map(registered.subscriptions.map((one) => [one.stream_id, one])),
     settings: registered.user_settings,
+    policies: Object.fromEntries(POLICIES.map((name) => [name, registered[`realm_${name}`]])) as unknown as Policies,
+    groups: new Map(registered.realm_user_groups.map((one) => [one.id, one])),
+    emoji: new Map(Object.entries(registered.realm_emoji)),
     unread: createUnread(registered),
     directs: [...registered.recent_private_conversations]
       .sort((a, b) => b.max_message_id - a.max_message_id)
@@ -74,13 +97,16 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
     for (const list of realm.lists) list.receive(received)
   },
   update_message_flags: (realm, { op, flag, messages, all, message_details: details }) => {
-    if (flag !== 'read') return
+    if (flag !== 'read') {
+      for (const list of realm.lists) list.flag(messages, flag, op === 'add')
+      return
+    }
     if (op === 'add' && all) realm.unread.clear()
     else if (op === 'add') realm.unread.remove(messages)
     else
       for (const [id, detail] of Object.entries<UnreadDetail>(details ?? {}))
         realm.unread.add(Number(id), conversationOfDetail(detail, realm.ownId), detail.mentioned === true)
-    for (const list of realm.lists) list.markRead(op === 'add' && all ? null : messages, op === 'add')
+    for (const list of realm.lists) list.flag(op === 'add' && all ? null : messages, 'read', op === 'add')
   },
   delete_message: (realm, { message_ids: ids }) => {
     realm.unread.remove(ids)
@@ -98,8 +124,32 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
   reaction: (realm, { op, message_id: id, ...reaction }) => {
     for (const list of realm.lists) list.react(id, op === 'add', reaction as never)
   },
-  realm: (realm, { property, value }) => {
+  submessage: (realm, { message_id: id, submessage_id, sender_id, msg_type, content }) => {
+    for (const list of realm.lists) list.extend(id, { id: submessage_id, sender_id, msg_type, content })
+  },
+  realm: (realm, { op, property, value, data }) => {
     if (property === 'name') realm.name = value
+    const changed = op === 'update_dict' ? data : { [property]: value }
+    for (const name of POLICIES) if (name in changed) Object.assign(realm.policies, { [name]: changed[name] })
+  },
+  realm_emoji: ({ emoji }, { realm_emoji: all }) => {
+    emoji.clear()
+    for (const [id, one] of Object.entries<CustomEmoji>(all)) emoji.set(id, one)
+  },
+  user_group: (
+    { groups },
+    { op, group, group_id: id, data, user_ids: people = [], direct_subgroup_ids: below = [] },
+  ) => {
+    if (op === 'add') groups.set(group.id, group)
+    if (op === 'remove') groups.delete(id)
+    const known = groups.get(id)
+    if (known === undefined) return
+    if (op === 'update') groups.set(id, { ...known, ...data })
+    const { members, direct_subgroup_ids: subgroups } = known
+    if (op === 'add_members') groups.set(id, { ...known, members: [...members, ...people] })
+    if (op === 'remove_members') groups.set(id, { ...known, members: without(members, people) })
+    if (op === 'add_subgroups') groups.set(id, { ...known, direct_subgroup_ids: [...subgroups, ...below] })
+    if (op === 'remove_subgroups') groups.set(id, { ...known, direct_subgroup_ids: without(subgroups, below) })
   },
   realm_user: (realm, { person }) => {
     const before = realm.people.get(person.user_id)
@@ -138,6 +188,8 @@ const conversationOfDetail = (
   ownId: number,
 ): ConversationRef =>
   type === 'stream' ? { kind: 'topic', channelId: id!, topic: topic! } : directWith(ids ?? [], ownId)
+
+const without = (all: readonly number[], gone: readonly number[]): number[] => all.filter((id) => !gone.includes(id))
 
 function changeChannel({ channels }: RealmView, id: number, property: string, value: unknown): void {
   const channel = channels.get(id)

@@ -5,6 +5,8 @@ export interface Participant {
   full_name: string
   avatar_url: string | null
   is_bot: boolean
+  is_active?: boolean
+  role?: number
 }
 
 export interface SubscribedChannel {
@@ -27,6 +29,45 @@ export interface DraftOfServer {
   timestamp: number
 }
 
+/** A part of a widget. `content` is JSON. */
+export interface ReceivedSubmessage {
+  id: number
+  sender_id: number
+  msg_type: string
+  content: string
+}
+
+export interface UserGroup {
+  id: number
+  name: string
+  description: string
+  members: readonly number[]
+  direct_subgroup_ids: readonly number[]
+  is_system_group: boolean
+  deactivated: boolean
+}
+
+/** Who has a right: a group, or people and groups. */
+export type RightHolders =
+  | number
+  | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] }
+
+export interface CustomEmoji {
+  id: string
+  name: string
+  source_url: string
+  deactivated: boolean
+}
+
+/** Settings of the organization, without `realm_` before their names. */
+export interface Policies {
+  allow_message_editing: boolean
+  message_content_edit_limit_seconds: number | null
+  message_content_delete_limit_seconds: number | null
+  can_delete_any_message_group: RightHolders
+  can_delete_own_message_group: RightHolders
+}
+
 export interface ReactionOfMessage {
   emoji_name: string
   emoji_code: string
@@ -47,6 +88,7 @@ export interface ReceivedMessage {
   content: string
   is_me_message: boolean
   reactions: ReactionOfMessage[]
+  submessages: ReceivedSubmessage[]
   last_edit_timestamp?: number
   flags: string[]
 }
@@ -57,7 +99,9 @@ interface UnreadInChannel {
   unread_message_ids: number[]
 }
 
-export interface Registered {
+type PrefixedPolicies = { [Name in keyof Policies as `realm_${Name}`]: Policies[Name] }
+
+export interface Registered extends PrefixedPolicies {
   /** Null for a caller who has not signed in. */
   queue_id: string | null
   last_event_id: number
@@ -76,6 +120,8 @@ export interface Registered {
     enable_drafts_synchronization: boolean
   }
   drafts: DraftOfServer[]
+  realm_emoji: Record<string, CustomEmoji>
+  realm_user_groups: UserGroup[]
   user_topics: { stream_id: number; topic_name: string; visibility_policy: number }[]
   unread_msgs: {
     pms: { other_user_id: number; unread_message_ids: number[] }[]

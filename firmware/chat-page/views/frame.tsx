@@ -7,10 +7,12 @@ import { Mark } from '../../web/mark.tsx'
 import { useRun } from '../../web/run.ts'
 import { theme } from '../../web/theme.ts'
 import { disconnect, isOffline } from '../connection.ts'
-import { type ConversationRef, INBOX, keyOf, type Place } from '../model/conversation.ts'
+import { type ConversationRef, DEVICES, DRAFTS, INBOX, keyOf, type Place } from '../model/conversation.ts'
 import { isMuted, type RealmView } from '../model/realm.ts'
 import { linkTo, linkToChannel, personName, shortName } from '../names.ts'
+import { outbox } from '../outbox.ts'
 import { fragment } from '../place.ts'
+import { problem } from '../problems.ts'
 import { signOut } from '../session.ts'
 import * as words from '../words/en.ts'
 import { Count, Face } from './parts.tsx'
@@ -23,6 +25,7 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
     .groups()
     .filter(({ conversation }) => !isMuted(realm, conversation))
     .reduce((sum, { ids }) => sum + ids.length, 0)
+  const refused = outbox.value.filter(({ refusal }) => refusal !== null).length
   return (
     <div class={`frame view-${place.view}`}>
       {/* biome-ignore lint/a11y/useValidAnchor: a fragment that is followed would be another place */}
@@ -44,9 +47,10 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
           </a>
           <Menu realm={realm} />
         </div>
-        <SideBar realm={realm} place={place} total={total} />
+        <SideBar realm={realm} place={place} total={total} refused={refused} />
       </header>
       <main id="content" tabIndex={-1}>
+        <Toast />
         <div role="status">{isOffline.value && <div class="offline">{words.offline}</div>}</div>
         {children}
       </main>
@@ -54,7 +58,29 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
   )
 }
 
-function SideBar({ realm, place, total }: { realm: RealmView; place: Place; total: number }) {
+/** An error of an act that has no place of its own. */
+function Toast() {
+  return (
+    <div class="toast">
+      <Problem
+        error={problem.value}
+        also={
+          <Action
+            kind="small"
+            onClick={() => {
+              problem.value = null
+            }}
+          >
+            {words.dismiss}
+          </Action>
+        }
+      />
+    </div>
+  )
+}
+
+function SideBar(props: { realm: RealmView; place: Place; total: number; refused: number }) {
+  const { realm, place, total, refused } = props
   const here = place.view === 'conversation' ? keyOf(place.conversation) : ''
   const groups = realm.unread.groups()
   const channels = [...realm.channels.values()].sort(
@@ -73,6 +99,10 @@ function SideBar({ realm, place, total }: { realm: RealmView; place: Place; tota
       <a class="row-link" href={INBOX} aria-current={place.view === 'inbox' ? 'page' : undefined}>
         <span>{words.inbox}</span>
         <Count value={total} />
+      </a>
+      <a class="row-link" href={DRAFTS} aria-current={place.view === 'drafts' ? 'page' : undefined}>
+        <span>{words.drafts}</span>
+        {refused > 0 && <span class="mention">{words.refusedCount(refused)}</span>}
       </a>
       {realm.directs.length > 0 && <h2>{words.direct}</h2>}
       <ul>
@@ -127,6 +157,7 @@ export function ChannelMark({ color }: { color: string }) {
 
 function Menu({ realm }: { realm: RealmView }) {
   const run = useRun()
+  const waiting = outbox.value.filter(({ id }) => id === null).length
   const menu = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     if (menu.current) menu.current.open = false
@@ -138,14 +169,17 @@ function Menu({ realm }: { realm: RealmView }) {
       </summary>
       <div class="menu">
         <strong>{personName(realm, realm.ownId)}</strong>
+        <a href={DRAFTS}>{words.drafts}</a>
+        <a href={DEVICES}>{words.devices}</a>
         <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
+        {waiting > 0 && <p class="error">{words.signOutLoses(waiting)}</p>}
         <Action
           busy={run.busy.value}
           onClick={async () => {
             if (await run.start(words.signingOut, signOut)) disconnect('left')
           }}
         >
-          {words.signOut}
+          {waiting > 0 ? words.signOutAnyway : words.signOut}
         </Action>
         <Problem error={run.error.value} />
       </div>

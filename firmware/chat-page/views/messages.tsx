@@ -1,14 +1,14 @@
-/** The list of messages: days, senders, what is new, and each message with its reactions. */
+/** The list of messages: days, senders, what is new, and those on their way. One tab stop; arrows go from message to message. */
 
-import { Content } from '../message/content.tsx'
+import { useState } from 'preact/hooks'
 import { keyOf } from '../model/conversation.ts'
 import type { MessageList } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
-import type { ReactionOfMessage, ReceivedMessage } from '../model/types.ts'
+import type { ReceivedMessage } from '../model/types.ts'
 import { type OutboxMessage, outbox } from '../outbox.ts'
 import * as words from '../words/en.ts'
-import { memo } from './memo.ts'
-import { Face } from './parts.tsx'
+import { MessageItem } from './message.tsx'
+import { MessageDialog, type MessageQuestion } from './message-actions.tsx'
 import { PendingMessage } from './pending.tsx'
 
 const TOGETHER_S = 300 // messages of one sender within five minutes share a face
@@ -23,8 +23,12 @@ interface MessagesProps {
 /** Reads no signal: one that does is not drawn again when the same list has other messages. */
 export function Messages({ realm, list, near, pending }: MessagesProps) {
   const { messages, firstUnread } = list
+  const [activeId, setActive] = useState<number | null>(null)
+  const [editedId, setEdited] = useState<number | null>(null)
+  const [asked, ask] = useState<{ question: MessageQuestion; messageId: number } | null>(null)
   if (messages.length === 0 && pending.length === 0) return <p class="empty">{words.noMessages}</p>
-  return (
+  const stopId = messages.some(({ id }) => id === activeId) ? activeId : messages.at(-1)?.id
+  const rows = (
     <ol class="messages">
       {messages.map((message, at) => {
         const before = messages[at - 1]
@@ -39,7 +43,14 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
           !before.is_me_message &&
           message.timestamp - before.timestamp < TOGETHER_S
         return (
-          <li key={message.id}>
+          <li
+            key={message.id}
+            onPointerEnter={() => {
+              if (document.querySelector(':popover-open') === null) setActive(message.id)
+            }}
+            onFocusIn={() => setActive(message.id)}
+            onKeyDown={moveFocus}
+          >
             {isNewDay && (
               <p class="divider">
                 <span>{day}</span>
@@ -51,10 +62,16 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
               </p>
             )}
             <MessageItem
+              realm={realm}
               message={message}
               isTogether={isTogether}
               isUnread={realm.unread.has(message.id)}
               isMarked={message.id === near}
+              isActive={message.id === activeId}
+              isStop={message.id === stopId}
+              isEdited={message.id === editedId}
+              setEdited={setEdited}
+              ask={ask}
             />
           </li>
         )
@@ -66,87 +83,34 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
       ))}
     </ol>
   )
+  return (
+    <>
+      {rows}
+      {asked !== null && <MessageDialog {...asked} close={() => ask(null)} />}
+    </>
+  )
+}
+
+function moveFocus(event: KeyboardEvent): void {
+  const article = event.target
+  if (!(article instanceof HTMLElement) || !article.matches('article')) return
+  const all = [...(article.closest('ol')?.querySelectorAll<HTMLElement>('article[data-id]') ?? [])]
+  const at = all.indexOf(article)
+  const to = { ArrowUp: at - 1, k: at - 1, ArrowDown: at + 1, j: at + 1, Home: 0, End: all.length - 1 }[event.key]
+  const next = to === undefined || event.ctrlKey || event.metaKey || event.altKey ? undefined : all[to]
+  if (next === undefined) return
+  event.preventDefault()
+  next.focus({ preventScroll: true })
+  next.scrollIntoView({ block: 'nearest' })
 }
 
 /** Those on their way that the list has not got yet. */
 export function pendingOf({ conversation, messages, hasNewest }: MessageList): OutboxMessage[] {
+  const here = keyOf(conversation)
+  const all = outbox.value.filter((one) => keyOf(one.conversation) === here)
   if (!hasNewest) return []
   const arrived = new Set(messages.map(({ id }) => id))
-  const here = keyOf(conversation)
-  return outbox.value.filter((one) => keyOf(one.conversation) === here && !(one.id !== null && arrived.has(one.id)))
+  return all.filter(({ id }) => id === null || !arrived.has(id))
 }
 
 const dayOf = ({ timestamp }: ReceivedMessage): string => words.wholeDay(new Date(timestamp * 1000))
-
-interface ItemProps {
-  message: ReceivedMessage
-  isTogether: boolean
-  isUnread: boolean
-  isMarked: boolean
-}
-
-/** Drawn again only when something of it is another: most of a list stays as it is. */
-const MessageItem = memo(({ message, isTogether, isUnread, isMarked }: ItemProps) => {
-  const { id, timestamp, sender_full_name: sender, content, is_me_message: isMe, reactions } = message
-  const time = new Date(timestamp * 1000)
-  const edited = message.last_edit_timestamp !== undefined && <span class="soft edited">({words.edited})</span>
-  const classes = ['message', isTogether && 'together', isUnread && 'unread', isMarked && 'marked']
-  return (
-    <article data-id={id} class={classes.filter(Boolean).join(' ')} aria-label={`${sender}, ${words.timeOfDay(time)}`}>
-      {isTogether ? (
-        <time class="aside" dateTime={time.toISOString()}>
-          {words.timeOfDay(time)}
-        </time>
-      ) : (
-        <Face person={{ full_name: sender, avatar_url: message.avatar_url }} />
-      )}
-      <div class="body">
-        {!isTogether && (
-          <p class="by">
-            <strong>{sender}</strong>
-            {!isMe && (
-              <time dateTime={time.toISOString()} title={words.dateAndTime(time)}>
-                {words.timeOfDay(time)}
-              </time>
-            )}
-            {!isMe && edited}
-          </p>
-        )}
-        <div class={isMe ? 'content me' : 'content'} dir="auto">
-          <Content html={content} isMe={isMe} />
-          {(isTogether || isMe) && edited}
-        </div>
-        {reactions.length > 0 && <Reactions all={reactions} />}
-      </div>
-    </article>
-  )
-})
-
-function Reactions({ all }: { all: readonly ReactionOfMessage[] }) {
-  const counts = new Map<string, { name: string; text: string; count: number }>()
-  for (const { emoji_code: code, emoji_name: name, reaction_type: type } of all) {
-    const known = counts.get(code) ?? {
-      name,
-      text: type === 'unicode_emoji' ? characters(code) : `:${name}:`,
-      count: 0,
-    }
-    known.count++
-    counts.set(code, known)
-  }
-  return (
-    <ul class="reactions">
-      {[...counts].map(([code, { name, text, count }]) => (
-        <li key={code} title={`:${name}:`}>
-          <span role="img" aria-label={words.reactionBy(name, count)}>
-            {text} {count}
-          </span>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-const characters = (code: string): string =>
-  /^[0-9a-f]{2,6}(?:-[0-9a-f]{2,6})*$/.test(code)
-    ? String.fromCodePoint(...code.split('-').map((one) => Math.min(Number.parseInt(one, 16), 0x10ffff)))
-    : '?'

@@ -83,15 +83,95 @@ export const notSent = 'Not sent'
 export const tooLong = (most: number) => `The message is longer than ${most} characters.`
 export const sendsByEnter = 'Enter sends, Shift and Enter begin a new line.'
 export const sendsByButton = 'Ctrl and Enter send.'
-export const reactionBy = (emoji: string, count: number) => `${emoji}: ${count}`
+export const reactionBy = (emoji: string, who: string) => `${emoji}: ${who}`
+export const drafts = 'Drafts'
+export const noDrafts = 'Nothing is begun and not sent.'
+export const outbox = 'Not sent'
+export const scheduled = 'Scheduled'
+export const reminders = 'Reminders'
+export const refusedCount = (count: number) => `${count} not sent`
+export const signOutLoses = (count: number) =>
+  count === 1
+    ? 'One message is not sent yet and would be lost.'
+    : `${count} messages are not sent yet and would be lost.`
+export const signOutAnyway = 'Sign out and lose them'
+
+export const devices = 'Devices'
+export const devicesLead = 'Everything that is signed in to your account. What you revoke ends at once.'
+export const sessions = 'Browsers'
+export const apiKeys = 'Apps and programs'
+export const thisDevice = 'This browser'
+export const revoke = 'Revoke'
+export const revoking = 'Revoking…'
+export const revokeNamed = (name: string) => `Revoke ${name}`
+export const revokeTitle = (name: string) => `Revoke ${name}?`
+export const revokeText = 'It is signed out at once, and what it keeps of the chat is deleted at its next contact.'
+export const revokeThis = 'You are signed out here.'
+export const sinceAndUsed = (since: Date, used: Date) =>
+  `Signed in ${shortDay.format(since)}, last used ${shortDay.format(used)}`
+
+export const actions = 'Actions'
+export const addReaction = 'Add a reaction'
+export const findEmoji = 'Find an emoji'
+export const noEmoji = 'No emoji has that name.'
+export const quote = 'Quote'
+export const said = (mention: string, link: string) => `${mention} [said](${link})`
+export const more = 'More'
+export const star = 'Star'
+export const unstar = 'Remove the star'
+export const starred = 'Starred'
+export const copyLink = 'Copy the link'
+export const remind = 'Remind me'
+export const remindAction = 'Set the reminder'
+export const remove = 'Delete'
+export const deleting = 'Deleting…'
+export const deleteTitle = 'Delete this message?'
+export const deleteText = 'Everybody loses it, with its reactions. Nobody can bring it back.'
+export const cancel = 'Cancel'
+export const save = 'Save'
+export const saving = 'Saving…'
+export const notSaved = 'Not saved'
+export const editText = 'Text of the message'
+export const when = 'When'
+export const dismiss = 'Close'
+export const add = 'Add'
+export const poll = 'Poll'
+export const vote = (option: string, count: number) => `${option}: ${count} votes`
+export const newOption = 'New option'
+export const tasks = 'Tasks'
+export const newTask = 'New task'
+
+export const files = 'Files'
+export const attach = 'Attach files'
+export const uploading = (name: string) => `Uploading ${name}`
+export const uploadingFiles = 'Uploading…'
+export const removeFile = (name: string) => `Remove ${name}`
+export const useOriginal = (size: string) => `Send the original (${size})`
+export const insertEmoji = 'Insert an emoji'
+export const preview = 'Preview'
+export const schedule = 'Schedule'
+export const suggestionList = 'Suggestions'
+export const suggestions = (count: number) => `${count} suggestions: arrows and Enter choose`
+export const wildcard = 'notifies everybody here'
+export const commands = {
+  me: 'says what you do',
+  poll: 'asks a question; one option a line',
+  todo: 'begins a list of tasks; one a line',
+}
 
 const LANGUAGE = 'en'
 const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const day = new Intl.DateTimeFormat(LANGUAGE, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
+const shortDay = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium' })
 const both = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
 const list = new Intl.ListFormat(LANGUAGE, { type: 'unit' })
 
 export const timeOfDay = (time: Date): string => clock.format(time)
 export const wholeDay = (time: Date): string => day.format(time)
 export const dateAndTime = (time: Date): string => both.format(time)
+const KB = 1000
+const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 1 })
+
+export const bytes = (count: number): string =>
+  count < KB * KB ? `${number.format(Math.ceil(count / KB))} KB` : `${number.format(count / KB / KB)} MB`
 export const names = (all: readonly string[]): string => list.format(all)

@@ -1,0 +1,249 @@
+/** The box in which people write. Its text stays until the outbox has the message. */
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
+import { Action } from '../../web/controls.tsx'
+import { call } from '../api.ts'
+import { boxWanted } from '../box-wanted.ts'
+import { draftOf, setDraft } from '../drafts.ts'
+import { Content } from '../message/content.tsx'
+import { type ConversationRef, keyOf } from '../model/conversation.ts'
+import type { RealmView } from '../model/realm.ts'
+import { send, sendTo } from '../outbox.ts'
+import { attempt } from '../problems.ts'
+import { EmojiPicker } from '../views/emoji-picker.tsx'
+import { Icon } from '../views/icons.tsx'
+import { Popover } from '../views/popover.tsx'
+import { WhenDialog } from '../views/when.tsx'
+import * as words from '../words/en.ts'
+import { SuggestionList, useCompletion } from './completion.tsx'
+import { UploadList } from './upload-list.tsx'
+import { createUploads } from './uploads.ts'
+
+interface BoxProps {
+  realm: RealmView
+  conversation: ConversationRef
+  draftKey: string
+  label: string
+  before?: ComponentChildren
+  sent?: () => void
+}
+
+export function ComposeBox({ realm, conversation, draftKey, label, before, sent }: BoxProps) {
+  const text = draftOf(draftKey, conversation)
+  const field = useRef<HTMLTextAreaElement>(null)
+  const id = useId()
+  const preview = useSignal<string | null>(null)
+  const isScheduling = useSignal(false)
+  const isOver = useSignal(false)
+  const target = useRef(conversation)
+  target.current = conversation
+  const set = (value: string) => void setDraft(draftKey, value, target.current)
+  const uploads = useMemo(
+    () =>
+      createUploads((markdown, old) => {
+        const typed = text.value
+        if (old !== null && typed.includes(old)) set(typed.replace(old, () => markdown))
+        else set(typed === '' || typed.endsWith('\n') ? `${typed}${markdown}\n` : `${typed}\n${markdown}\n`)
+      }),
+    [draftKey],
+  )
+  const completion = useCompletion({ realm, field, text: text.value, set, here: keyOf(conversation) })
+  const isLong = [...text.value].length > realm.maxMessageLength
+  const isEmpty = text.value.trim() === ''
+  useEffect(() => {
+    const box = field.current
+    if (box === null) return
+    // As tall as its text; the style sheet says how tall at most.
+    box.style.height = 'auto'
+    box.style.height = `${box.scrollHeight + 2}px`
+  }, [text.value, preview.value])
+  useEffect(() => {
+    if (boxWanted.value > 0) field.current?.focus()
+  }, [boxWanted.value])
+
+  const done = () => {
+    set('')
+    uploads.clear()
+    preview.value = null
+    field.current?.focus()
+    sent?.()
+  }
+  const submit = () => {
+    if (isEmpty || isLong || uploads.isBusy()) return
+    void send(conversation, text.value)
+    done()
+  }
+  const schedule = async (timeS: number) => {
+    const content = text.value
+    const values = { ...sendTo(conversation, realm.ownId), content, scheduled_delivery_timestamp: timeS }
+    await call('POST', '/scheduled_messages', values)
+    if (text.value === content) done()
+  }
+  const show = async () => {
+    if (preview.value !== null) {
+      preview.value = null
+      return
+    }
+    await attempt(
+      call<{ rendered: string }>('POST', '/messages/render', { content: text.value }).then(({ rendered }) => {
+        preview.value = rendered
+      }),
+    )
+  }
+  const insert = (piece: string) => {
+    const at = field.current?.selectionStart ?? text.value.length
+    set(`${text.value.slice(0, at)}${piece}${text.value.slice(at)}`)
+    completion.moveTo(at + piece.length)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (completion.onKeyDown(event)) return
+    if (event.key !== 'Enter' || event.isComposing || event.shiftKey || event.altKey) return
+    const isTouch = matchMedia('(pointer: coarse)').matches
+    const sends = event.ctrlKey || event.metaKey || (realm.settings.enter_sends && !isTouch)
+    if (!sends) return
+    event.preventDefault()
+    submit()
+  }
+  const take = (event: Event, files: FileList | undefined) => {
+    if (files === undefined || files.length === 0) return
+    event.preventDefault()
+    uploads.add(files)
+  }
+  return (
+    <form
+      class={isOver.value ? 'compose over' : 'compose'}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+      onDragOver={(event) => {
+        event.preventDefault()
+        isOver.value = true
+      }}
+      onDragLeave={() => {
+        isOver.value = false
+      }}
+      onDrop={(event) => {
+        isOver.value = false
+        take(event, event.dataTransfer?.files)
+      }}
+    >
+      {before}
+      <UploadList uploads={uploads} />
+      <SuggestionList completion={completion} />
+      {preview.value !== null && (
+        <section class="preview content" aria-label={words.preview} dir="auto">
+          <Content html={preview.value} />
+        </section>
+      )}
+      <label class="hidden" for={id}>
+        {label}
+      </label>
+      <textarea
+        ref={field}
+        id={id}
+        rows={1}
+        dir="auto"
+        value={text.value}
+        placeholder={label}
+        aria-describedby={`${id}-about`}
+        aria-invalid={isLong ? 'true' : undefined}
+        {...completion.attributes}
+        onInput={(event) => {
+          preview.value = null
+          set(event.currentTarget.value)
+          completion.look()
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={completion.close}
+        onPaste={(event) => take(event, event.clipboardData?.files)}
+      />
+      <div class="compose-row">
+        <FileButton choose={(files) => uploads.add(files)} />
+        <Popover label={words.insertEmoji} text={<Icon name="smile" />}>
+          {(close) => (
+            <EmojiPicker
+              realm={realm}
+              choose={({ name }) => {
+                close()
+                insert(`:${name}: `)
+              }}
+            />
+          )}
+        </Popover>
+        <button
+          type="button"
+          class="icon"
+          aria-pressed={preview.value !== null}
+          aria-label={words.preview}
+          title={words.preview}
+          onClick={() => void (isEmpty ? undefined : show())}
+        >
+          <Icon name="eye" />
+        </button>
+        <button
+          type="button"
+          class="icon"
+          aria-label={words.schedule}
+          title={words.schedule}
+          onClick={() => {
+            isScheduling.value = !isEmpty && !isLong && !uploads.isBusy()
+          }}
+        >
+          <Icon name="clock" />
+        </button>
+        <span id={`${id}-about`} class={isLong ? 'error' : 'hint'}>
+          {isLong
+            ? words.tooLong(realm.maxMessageLength)
+            : realm.settings.enter_sends
+              ? words.sendsByEnter
+              : words.sendsByButton}
+        </span>
+        <Action submit kind="primary" busy={uploads.isBusy() && words.uploadingFiles}>
+          {words.send}
+        </Action>
+      </div>
+      {isScheduling.value && (
+        <WhenDialog
+          title={words.schedule}
+          action={words.schedule}
+          choose={schedule}
+          close={() => {
+            isScheduling.value = false
+          }}
+        />
+      )}
+    </form>
+  )
+}
+
+function FileButton({ choose }: { choose: (files: FileList) => void }) {
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <input
+        ref={input}
+        class="hidden"
+        type="file"
+        multiple
+        tabIndex={-1}
+        aria-label={words.files}
+        onChange={({ currentTarget }) => {
+          if (currentTarget.files !== null) choose(currentTarget.files)
+          currentTarget.value = ''
+        }}
+      />
+      <button
+        type="button"
+        class="icon"
+        aria-label={words.attach}
+        title={words.attach}
+        onClick={() => input.current?.click()}
+      >
+        <Icon name="attach" />
+      </button>
+    </>
+  )
+}

@@ -1,0 +1,190 @@
+/** Completion at the cursor of the box: a list above it, arrows and Enter or Tab, Escape. */
+
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { call } from '../api.ts'
+import { characters, findEmoji, loadEmoji } from '../emoji.ts'
+import {
+  type Begun,
+  readBegun,
+  SUGGESTIONS_MAX,
+  type Suggestion,
+  suggestChannels,
+  suggestCommands,
+  suggestPeople,
+  suggestTopics,
+  writersOf,
+} from '../model/completion.ts'
+import { keyOf } from '../model/conversation.ts'
+import type { RealmView } from '../model/realm.ts'
+import * as words from '../words/en.ts'
+
+interface CompletionOptions {
+  realm: RealmView
+  field: RefObject<HTMLTextAreaElement | null>
+  text: string
+  set: (text: string) => void
+  /** `keyOf` the conversation. */
+  here: string
+}
+
+interface Completion {
+  readonly id: string
+  readonly found: ReadonlySignal<readonly Suggestion[]>
+  readonly chosen: ReadonlySignal<number>
+  readonly attributes: Record<string, string | undefined>
+  /** Somebody typed. */
+  look(): void
+  close(): void
+  choose(at: number): void
+  /** Where the cursor is to be after the next drawing. */
+  moveTo(cursor: number): void
+  /** True: the key was for the list. */
+  onKeyDown(event: KeyboardEvent): boolean
+}
+
+export function useCompletion({ realm, field, text, set, here }: CompletionOptions): Completion {
+  const found = useSignal<readonly Suggestion[]>([])
+  const chosen = useSignal(0)
+  const begun = useRef<Begun | null>(null)
+  const wanted = useRef<number | null>(null)
+  const id = useId()
+  useLayoutEffect(() => {
+    const box = field.current
+    if (box === null || wanted.current === null) return
+    box.focus()
+    box.setSelectionRange(wanted.current, wanted.current)
+    wanted.current = null
+  })
+
+  const close = () => {
+    begun.current = null
+    found.value = []
+  }
+  const look = () => {
+    const box = field.current
+    if (box === null) return
+    const now = readBegun(box.value, box.selectionStart)
+    begun.current = now
+    if (now === null) return close()
+    void suggestionsFor(realm, now, here, box.value.charAt(now.start + 1) === '_').then(
+      (all) => {
+        if (begun.current !== now) return
+        found.value = all
+        chosen.value = 0
+      },
+      () => {}, // without an answer nothing is completed
+    )
+  }
+  const choose = (at: number) => {
+    const [box, suggestion, now] = [field.current, found.value[at], begun.current]
+    if (box === null || suggestion === undefined || now === null) return
+    const { insert } = suggestion
+    set(text.slice(0, now.start) + insert + text.slice(box.selectionStart).replace(/^ /, ''))
+    wanted.current = now.start + insert.length
+    close()
+  }
+  const isOpen = found.value.length > 0
+  return {
+    id,
+    found,
+    chosen,
+    attributes: {
+      'aria-autocomplete': 'list',
+      'aria-controls': isOpen ? id : undefined,
+      'aria-activedescendant': isOpen ? `${id}-${chosen.value}` : undefined,
+    },
+    look,
+    close,
+    choose,
+    moveTo: (cursor) => {
+      wanted.current = cursor
+    },
+    onKeyDown(event) {
+      if (!isOpen || event.isComposing) return false
+      const count = found.value.length
+      if (event.key === 'ArrowDown') chosen.value = (chosen.value + 1) % count
+      else if (event.key === 'ArrowUp') chosen.value = (chosen.value + count - 1) % count
+      else if (event.key === 'Escape') close()
+      else if ((event.key === 'Enter' && !event.ctrlKey) || event.key === 'Tab') choose(chosen.value)
+      else return false
+      event.preventDefault()
+      return true
+    },
+  }
+}
+
+const topicsOf = new Map<number, Promise<{ topics: { name: string }[] }>>()
+
+async function suggestionsFor(
+  realm: RealmView,
+  { kind, text, channelName }: Begun,
+  here: string,
+  isSilent: boolean,
+): Promise<Suggestion[]> {
+  switch (kind) {
+    case 'command':
+      return suggestCommands(text, words.commands)
+    case 'person': {
+      const writers = writersOf(realm.lists, here, keyOf)
+      return suggestPeople(realm, text, { writers, isSilent, aboutWildcard: words.wildcard })
+    }
+    case 'channel':
+      return suggestChannels(realm, text)
+    case 'topic': {
+      const channel = [...realm.channels.values()].find(({ name }) => name === channelName)
+      if (channel === undefined) return []
+      const { stream_id: id, name } = channel
+      const asked = topicsOf.get(id) ?? call('GET', `/users/me/${id}/topics`, { allow_empty_topic_name: true })
+      topicsOf.set(id, asked)
+      setTimeout(() => topicsOf.delete(id), TOPICS_KEPT_MS)
+      const { topics } = await asked
+      return suggestTopics(
+        name,
+        topics.map((one) => one.name),
+        text,
+      )
+    }
+    case 'emoji':
+      return findEmoji(await loadEmoji(realm), text)
+        .slice(0, SUGGESTIONS_MAX)
+        .map(({ name, code, type, names }) => ({
+          key: `${type} ${code}`,
+          label: `:${names.find((one) => one.startsWith(text)) ?? name}:`,
+          about: type === 'unicode_emoji' ? characters(code) : '',
+          insert: `:${names.find((one) => one.startsWith(text)) ?? name}: `,
+        }))
+  }
+}
+
+const TOPICS_KEPT_MS = 30_000 // of one word that is being typed
+
+export function SuggestionList({ completion: { id, found, chosen, choose } }: { completion: Completion }) {
+  return (
+    <>
+      <p class="hidden" role="status">
+        {found.value.length > 0 && words.suggestions(found.value.length)}
+      </p>
+      {found.value.length > 0 && (
+        <div class="suggestions" role="listbox" id={id} aria-label={words.suggestionList}>
+          {found.value.map(({ key, label, about }, at) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the box, which keeps the focus
+            <div
+              key={key}
+              id={`${id}-${at}`}
+              role="option"
+              aria-selected={at === chosen.value}
+              tabIndex={-1}
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => choose(at)}
+            >
+              <span>{label}</span>
+              <span class="soft">{about}</span>
+            </div>
+          ))}
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,22 @@
+/** Large pictures made smaller before they leave the browser; what they say of place and camera stays behind. */
+
+const SIDE_PX_MAX = 2560 // sharp on a large screen
+const QUALITY = 0.85
+const KINDS: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/webp'])
+
+/** Null: it is no such picture, or small enough. What the browser cannot read is sent as it is. */
+export async function shrink(file: File): Promise<File | null> {
+  if (!KINDS.has(file.type)) return null
+  const picture = await createImageBitmap(file).catch(() => null) // upright, as its camera noted
+  if (picture === null) return null
+  try {
+    const scale = SIDE_PX_MAX / Math.max(picture.width, picture.height)
+    if (scale >= 1) return null
+    const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale))
+    canvas.getContext('2d')!.drawImage(picture, 0, 0, canvas.width, canvas.height)
+    const bytes = await canvas.convertToBlob({ type: file.type, quality: QUALITY })
+    return new File([bytes], file.name, { type: bytes.type })
+  } finally {
+    picture.close()
+  }
+}

@@ -1,0 +1,127 @@
+/** Files on their way to the server: two at once, each with progress, and canceled at any time. `chat/CONTRACT.md`, section 3.9. */
+
+import { type ReadonlySignal, signal } from '@preact/signals'
+import { BASE, CallRefused } from '../api.ts'
+import { shrink } from './picture.ts'
+
+const AT_ONCE = 2 // the server takes eight of an account, and other tabs have files, too
+
+export interface FileUpload {
+  readonly key: number
+  readonly name: string
+  readonly state: 'waiting' | 'sending' | 'sent' | 'failed'
+  /** Bytes of the file as it is sent; of a picture, perhaps fewer than it had. */
+  readonly bytes: number
+  readonly sentBytes: number
+  readonly error: unknown
+  /** The picture as it was chosen, while the server has a smaller one. */
+  readonly original: File | null
+}
+
+export interface UploadQueue {
+  readonly all: ReadonlySignal<readonly FileUpload[]>
+  /** Something is not sent yet. */
+  readonly isBusy: () => boolean
+  add(files: Iterable<File>): void
+  /** The whole picture in place of the smaller one. */
+  useOriginal(key: number): void
+  /** Cancels it, or takes it off the list. */
+  remove(key: number): void
+  /** Takes what is done off the list. */
+  clear(): void
+}
+
+/** `insert` gets the Markdown of a file that has arrived; `before` is the one that it takes the place of. */
+export function createUploads(insert: (markdown: string, before: string | null) => void): UploadQueue {
+  const all = signal<readonly FileUpload[]>([])
+  const cancels = new Map<number, () => void>()
+  const inserted = new Map<number, string>()
+  const files = new Map<number, File>()
+  let last = 0
+
+  const change = (key: number, members: Partial<FileUpload>) => {
+    all.value = all.value.map((one) => (one.key === key ? { ...one, ...members } : one))
+  }
+  const next = () => {
+    const sending = all.value.filter(({ state }) => state === 'sending').length
+    const waiting = all.value.filter(({ state }) => state === 'waiting')
+    for (const { key } of waiting.slice(0, AT_ONCE - sending)) void run(key)
+  }
+  const run = async (key: number) => {
+    const file = files.get(key)!
+    change(key, { state: 'sending', sentBytes: 0 })
+    try {
+      const isWhole = inserted.has(key)
+      const smaller = isWhole ? null : await shrink(file)
+      if (!all.value.some((one) => one.key === key)) return
+      const chosen = smaller ?? file
+      change(key, { bytes: chosen.size, name: chosen.name, original: smaller === null ? null : file })
+      const url = await post(chosen, {
+        progress: (sentBytes) => change(key, { sentBytes }),
+        onCancel: (cancel) => cancels.set(key, cancel),
+      })
+      const markdown = `[${chosen.name.replace(/[[\]\n]/g, '_')}](${url})`
+      insert(markdown, inserted.get(key) ?? null)
+      inserted.set(key, markdown)
+      change(key, { state: 'sent' })
+    } catch (error) {
+      change(key, { state: 'failed', error })
+    } finally {
+      cancels.delete(key)
+      next()
+    }
+  }
+  return {
+    all,
+    isBusy: () => all.value.some(({ state }) => state === 'waiting' || state === 'sending'),
+    add(chosen) {
+      for (const file of chosen) {
+        const key = ++last
+        files.set(key, file)
+        const upload: FileUpload = {
+          ...{ key, name: file.name, state: 'waiting', bytes: file.size, sentBytes: 0, error: null, original: null },
+        }
+        all.value = [...all.value, upload]
+      }
+      next()
+    },
+    useOriginal(key) {
+      change(key, { state: 'waiting', original: null })
+      next()
+    },
+    remove(key) {
+      all.value = all.value.filter((one) => one.key !== key)
+      files.delete(key)
+      cancels.get(key)?.()
+    },
+    clear() {
+      for (const { key, state } of all.value) if (state === 'sent') files.delete(key)
+      all.value = all.value.filter(({ state }) => state !== 'sent')
+    },
+  }
+}
+
+interface PostOptions {
+  progress: (sentBytes: number) => void
+  onCancel: (cancel: () => void) => void
+}
+
+/** Returns the address of the file. `fetch` tells nothing of what it has sent. */
+const post = (file: File, { progress, onCancel }: PostOptions): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest()
+    request.open('POST', `${BASE}/user_uploads`)
+    request.responseType = 'json'
+    request.upload.onprogress = ({ loaded }) => progress(loaded)
+    request.onload = () => {
+      const { url, msg = request.statusText, code = '' } = request.response ?? {}
+      if (request.status === 200) resolve(url)
+      else reject(new CallRefused(request.status, code, msg, 1))
+    }
+    request.onerror = () => reject(new TypeError('no answer'))
+    request.onabort = () => reject(new DOMException('canceled', 'AbortError'))
+    onCancel(() => request.abort())
+    const form = new FormData()
+    form.append('file', file, file.name)
+    request.send(form)
+  })

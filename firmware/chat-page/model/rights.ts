@@ -1,0 +1,41 @@
+/** What the account may do with messages, as far as the page can tell; the server decides. `chat/CONTRACT.md`, sections 7.2 to 7.4. */
+
+import type { RealmView } from './realm.ts'
+import type { ReceivedMessage, RightHolders, UserGroup } from './types.ts'
+
+const MODERATOR = 300 // roles up to it have no limit of time
+
+function isInGroup(realm: RealmView, value: RightHolders): boolean {
+  if (typeof value === 'number') return hasMember(realm, realm.groups.get(value), new Set())
+  return (
+    value.direct_members.includes(realm.ownId) ||
+    value.direct_subgroups.some((id) => hasMember(realm, realm.groups.get(id), new Set()))
+  )
+}
+
+function hasMember(realm: RealmView, group: UserGroup | undefined, seen: Set<number>): boolean {
+  if (group === undefined || seen.has(group.id)) return false
+  seen.add(group.id)
+  return (
+    group.members.includes(realm.ownId) ||
+    group.direct_subgroup_ids.some((id) => hasMember(realm, realm.groups.get(id), seen))
+  )
+}
+
+/** Messages with a widget have another form. */
+export const mayEdit = (realm: RealmView, message: ReceivedMessage, nowS: number): boolean =>
+  message.sender_id === realm.ownId &&
+  message.submessages.length === 0 &&
+  realm.policies.allow_message_editing &&
+  isInTime(realm, message, realm.policies.message_content_edit_limit_seconds, nowS)
+
+export const mayDelete = (realm: RealmView, message: ReceivedMessage, nowS: number): boolean =>
+  isInGroup(realm, realm.policies.can_delete_any_message_group) ||
+  (message.sender_id === realm.ownId &&
+    isInGroup(realm, realm.policies.can_delete_own_message_group) &&
+    isInTime(realm, message, realm.policies.message_content_delete_limit_seconds, nowS))
+
+function isInTime(realm: RealmView, { timestamp }: ReceivedMessage, limitS: number | null, nowS: number): boolean {
+  const role = realm.people.get(realm.ownId)?.role ?? Number.POSITIVE_INFINITY
+  return limitS === null || role <= MODERATOR || nowS - timestamp < limitS
+}

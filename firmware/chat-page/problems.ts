@@ -1,0 +1,19 @@
+/** The newest error of an act that has no place of its own on the page. */
+
+import { signal } from '@preact/signals'
+import { noteFailure } from './connection.ts'
+
+export const problem = signal<unknown>(null)
+
+/** Shows its error. Returns whether it was done. */
+export async function attempt(act: Promise<unknown>): Promise<boolean> {
+  problem.value = null
+  try {
+    await act
+    return true
+  } catch (error) {
+    noteFailure(error)
+    problem.value = error
+    return false
+  }
+}

@@ -1,0 +1,39 @@
+/** Messages as their authors typed them, and quotes of them in upstream's form. */
+
+import { call } from './api.ts'
+import { draftOf, setDraft } from './drafts.ts'
+import { conversationOf, keyOf } from './model/conversation.ts'
+import type { RealmView } from './model/realm.ts'
+import type { ReceivedMessage } from './model/types.ts'
+import { linkTo } from './names.ts'
+import * as words from './words/en.ts'
+
+export async function fetchContent(id: number): Promise<string> {
+  const { message } = await call<{ message: { content: string } }>('GET', `/messages/${id}`, {
+    ...{ apply_markdown: false, allow_empty_topic_name: true },
+  })
+  return message.content
+}
+
+/** Of this page, with the message in sight. */
+export const linkToMessage = (realm: RealmView, message: ReceivedMessage): string =>
+  `${linkTo(realm, conversationOf(message, realm.ownId))}/near/${message.id}`
+
+/** Behind what is in the box of its conversation already. */
+export async function quote(realm: RealmView, message: ReceivedMessage): Promise<void> {
+  const content = await fetchContent(message.id)
+  const fence = fenceAround(content)
+  const said = words.said(
+    `@_**${message.sender_full_name}|${message.sender_id}**`,
+    `${location.origin}/${linkToMessage(realm, message)}`,
+  )
+  const conversation = conversationOf(message, realm.ownId)
+  const key = keyOf(conversation)
+  const typed = draftOf(key, conversation).value
+  const text = `${typed === '' ? '' : `${typed.trimEnd()}\n\n`}${said}:\n${fence}quote\n${content}\n${fence}\n`
+  await setDraft(key, text, conversation)
+}
+
+/** Longer than each one inside. */
+const fenceAround = (content: string): string =>
+  '`'.repeat(Math.max(3, ...Array.from(content.matchAll(/^ *(`{3,})/gm), ([, ticks = '']) => ticks.length + 1)))

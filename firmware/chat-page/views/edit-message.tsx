@@ -1,0 +1,84 @@
+/** The text of one's own message, in its place. What was typed stays until it is saved, or discarded. */
+
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { Action } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
+import { call } from '../api.ts'
+import { noteFailure } from '../connection.ts'
+import { draftOf, setDraft } from '../drafts.ts'
+import { fetchContent } from '../quote.ts'
+import * as words from '../words/en.ts'
+import { Problem } from './problem.tsx'
+
+export function EditMessage({ id, close }: { id: number; close: () => void }) {
+  const key = `edit ${id}`
+  const text = draftOf(key)
+  /** As the server has it; null until it is known. */
+  const before = useSignal<string | null>(null)
+  const field = useRef<HTMLTextAreaElement>(null)
+  const run = useRun()
+  useEffect(() => {
+    void run.start(words.loading, async () => {
+      before.value = await fetchContent(id)
+      if (text.value === '') await setDraft(key, before.value)
+    })
+  }, [id])
+  useEffect(() => {
+    const box = field.current
+    if (box === null) return
+    box.style.height = 'auto'
+    box.style.height = `${box.scrollHeight + 2}px`
+  }, [text.value, before.value])
+  useEffect(() => field.current?.focus(), [before.value === null])
+  const end = () => {
+    void setDraft(key, '')
+    close()
+  }
+  const save = async () => {
+    const old = before.value
+    if (old === null || text.value.trim() === '') return
+    if (text.value === old) return end()
+    const changes = { content: text.value, prev_content_sha256: await sha256(old) }
+    if (await run.start(words.saving, () => call('PATCH', `/messages/${id}`, changes))) end()
+    else noteFailure(run.error.value)
+  }
+  return (
+    <form
+      class="edit"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <textarea
+        ref={field}
+        dir="auto"
+        aria-label={words.editText}
+        value={text.value}
+        disabled={before.value === null}
+        onInput={(event) => void setDraft(key, event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') end()
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+          event.preventDefault()
+          void save()
+        }}
+      />
+      <Problem error={run.error.value} title={words.notSaved} />
+      <div class="row">
+        <Action submit kind="small primary" busy={run.busy.value}>
+          {words.save}
+        </Action>
+        <Action kind="small" onClick={end}>
+          {words.cancel}
+        </Action>
+      </div>
+    </form>
+  )
+}
+
+async function sha256(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,54 @@
+/** A field to look for an emoji, and what it finds. */
+
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { Field } from '../../web/controls.tsx'
+import { characters, type EmojiChoice, findEmoji, loadEmoji, pictureOf } from '../emoji.ts'
+import type { RealmView } from '../model/realm.ts'
+import * as words from '../words/en.ts'
+import { Problem } from './problem.tsx'
+
+export function EmojiPicker({ realm, choose }: { realm: RealmView; choose: (emoji: EmojiChoice) => void }) {
+  const all = useSignal<readonly EmojiChoice[]>([])
+  const failure = useSignal<unknown>(null)
+  const text = useSignal('')
+  useEffect(() => {
+    loadEmoji(realm).then(
+      (loaded) => {
+        all.value = loaded
+      },
+      (error: unknown) => {
+        failure.value = error
+      },
+    )
+  }, [])
+  const found = findEmoji(all.value, text.value)
+  return (
+    <div class="emoji-picker">
+      <Field label={words.findEmoji} bind={text} type="search" />
+      <Problem error={failure.value} />
+      {all.value.length > 0 && found.length === 0 && <p class="hint">{words.noEmoji}</p>}
+      <div class="emoji-grid">
+        {found.map((emoji) => (
+          <button
+            type="button"
+            class="icon"
+            key={`${emoji.type} ${emoji.code}`}
+            aria-label={emoji.name}
+            title={`:${emoji.name}:`}
+            onClick={() => choose(emoji)}
+          >
+            <EmojiFace realm={realm} type={emoji.type} code={emoji.code} />
+          </button>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+/** Named by what is around it. */
+export function EmojiFace({ realm, type, code }: { realm: RealmView; type: string; code: string }) {
+  const picture = pictureOf(realm, type, code)
+  if (picture !== null) return <img class="emoji" src={picture} alt="" />
+  return <span class="emoji">{type === 'unicode_emoji' ? characters(code) : '?'}</span>
+}

@@ -1,0 +1,322 @@
+// @test long 120
+/** Writing on the page: reactions, quotes, edits, deletion, completion, preview, files, polls and tasks, times to come. */
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { launchBrowser } from '../../console/browser.ts'
+import { examineAll } from '../../console/examine.ts'
+import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { signIn, visitPage } from './browser.ts'
+import { openHouse } from './house.ts'
+
+const browser = await launchBrowser()
+const house = openHouse()
+before(house.start)
+after(async () => {
+  await browser.close()
+  await house.stop()
+})
+
+const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
+const article = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
+
+async function open(topic: string, window: Parameters<typeof visitPage>[2] = {}) {
+  const here = await visitPage(browser, house.port, window)
+  await signIn(here.page, OWNER, OWNER_PASSWORD)
+  await here.page.evaluate((to) => {
+    location.hash = to
+  }, `#narrow/channel/${house.channelId}-ops/topic/${topic}`)
+  await here.page.getByRole('heading', { name: topic, level: 1 }).waitFor()
+  return here
+}
+
+const messageOf = async (id: number) =>
+  (await ask(house.port, 'GET', `/messages/${id}`, { as: house.owner, form: { apply_markdown: 'false' } })).body.message
+
+test('reactions are chosen by name, counted, and taken back, on both sides', async () => {
+  const { id } = await house.say('reactions', 'a text to react to')
+  const one = await open('reactions')
+  const other = await open('reactions')
+  await article(one.page, 'a text to react to').hover()
+  await one.page.getByRole('button', { name: 'Add a reaction' }).click()
+  await one.page.getByLabel('Find an emoji').fill('octo')
+  await one.page.getByRole('button', { name: 'octopus' }).click()
+  const chip = (page: Page) => page.getByRole('button', { name: 'octopus: Olivia Owner' })
+  await chip(other.page).waitFor()
+  assert.equal(await chip(other.page).getAttribute('aria-pressed'), 'true')
+  assert.equal((await messageOf(id)).reactions[0].emoji_name, 'octopus')
+  await chip(other.page).click()
+  await chip(one.page).waitFor({ state: 'detached' })
+  assert.deepEqual((await messageOf(id)).reactions, [])
+  await one.end()
+  await other.end()
+})
+
+test('a message is edited in its place; an edit of another device is not written over, and the text stays', async () => {
+  const { id } = await house.say('edits', 'the frist text')
+  const here = await open('edits', { statuses: [400, 409, 412, 417] })
+  const { page } = here
+  const field = page.getByRole('textbox', { name: 'Text of the message' })
+  const begin = async (text: string) => {
+    await article(page, text).hover()
+    await page.getByRole('button', { name: 'Edit' }).click()
+  }
+  await begin('the frist text')
+  await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Text of the message')
+  assert.equal(await field.inputValue(), 'the frist text')
+  await examineAll(page, 'an edit')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await field.fill('the first text')
+  await field.press('Control+Enter')
+  await article(page, 'the first text').getByText('(edited)').waitFor()
+  assert.equal((await messageOf(id)).content, 'the first text')
+  await begin('the first text')
+  await field.fill('the first text, here')
+  await ask(house.port, 'PATCH', `/messages/${id}`, { as: house.owner, form: { content: 'the first text, elsewhere' } })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Not saved').waitFor()
+  assert.equal(await field.inputValue(), 'the first text, here')
+  assert.equal((await messageOf(id)).content, 'the first text, elsewhere')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await article(page, 'the first text, elsewhere').waitFor()
+  await here.end()
+})
+
+test('a quote names its author, links to the message, and keeps fences apart; a deleted message is gone', async () => {
+  const content = 'look:\n```\ncode\n```'
+  const { id } = await house.say('quotes', content)
+  const here = await open('quotes')
+  const { page } = here
+  await box(page).fill('I agree.')
+  await article(page, 'look:').hover()
+  await page.getByRole('button', { name: 'Quote' }).click()
+  await page.waitForFunction(() => document.querySelector('form.compose textarea') === document.activeElement)
+  const text = await box(page).inputValue()
+  assert.match(
+    text,
+    /^I agree\.\n\n@_\*\*Olivia Owner\|\d+\*\* \[said\]\(https:\/\/127\.0\.0\.1:\d+\/#narrow\/channel\/\d+-ops\/topic\/quotes\/near\/\d+\):\n````quote\n/,
+  )
+  assert.ok(text.endsWith(`\`\`\`\`quote\n${content}\n\`\`\`\`\n`), text)
+  await box(page).press('Control+Enter')
+  await page.locator('blockquote pre').getByText('code').waitFor()
+  await article(page, 'look:').first().hover()
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.locator(`[data-id="${id}"]`).waitFor({ state: 'detached' })
+  assert.equal(await messageOf(id), undefined)
+  await here.end()
+})
+
+test('names of people, channels, topics and emoji are completed by keys, and the preview shows what they become', async () => {
+  await house.say('a known topic', 'x')
+  const here = await open('completion')
+  const { page } = here
+  const complete = async (typed: string, label: string) => {
+    await box(page).pressSequentially(typed)
+    await page.getByRole('main').getByRole('option', { name: label }).waitFor()
+    await box(page).press('Enter')
+  }
+  await complete('@oli', 'Olivia Owner')
+  await complete('#op', '#ops')
+  await complete('#ops>kno', 'a known topic')
+  await complete(':octop', ':octopus:')
+  assert.equal(await box(page).inputValue(), '@**Olivia Owner** #**ops** #**ops>a known topic** :octopus: ')
+  await box(page).fill('')
+  await complete('/po', '/poll')
+  assert.equal(await box(page).inputValue(), '/poll ')
+  await box(page).fill('@oli')
+  await box(page).press('End')
+  await box(page).pressSequentially('v')
+  await page.getByRole('main').getByRole('option').first().waitFor()
+  await examineAll(page, 'completion')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await box(page).press('Escape')
+  await page.getByRole('main').getByRole('option').first().waitFor({ state: 'detached' })
+  await box(page).fill('**bold** @**Olivia Owner**')
+  await page.getByRole('button', { name: 'Preview' }).click()
+  await page.getByRole('region', { name: 'Preview' }).locator('strong').waitFor()
+  await page.getByRole('region', { name: 'Preview' }).locator('.user-mention').waitFor()
+  await here.end()
+})
+
+test('files come by picker, paste and drop, and their links are sent with the message', async () => {
+  const here = await open('files')
+  const { page } = here
+  await page.locator('input[type=file]').setInputFiles([
+    { name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('the plan') },
+    { name: 'b [x].txt', mimeType: 'text/plain', buffer: Buffer.from('b') },
+  ])
+  const bring = (kind: 'paste' | 'drop', name: string) =>
+    box(page).evaluate(
+      (field, [kind, name]) => {
+        const transfer = new DataTransfer()
+        transfer.items.add(new File(['brought'], name!, { type: 'text/plain' }))
+        const event = new Event(kind!, { bubbles: true, cancelable: true })
+        Object.defineProperty(event, kind === 'paste' ? 'clipboardData' : 'dataTransfer', { value: transfer })
+        field.dispatchEvent(event)
+      },
+      [kind, name] as [string, string],
+    )
+  await bring('paste', 'pasted.txt')
+  await bring('drop', 'dropped.txt')
+  for (const name of ['plan.txt', 'b [x].txt', 'pasted.txt', 'dropped.txt'])
+    await page.getByRole('list', { name: 'Files' }).getByText(name).waitFor()
+  await page.getByRole('button', { name: 'Send' }).waitFor()
+  await examineAll(page, 'files')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await box(page).press('Control+Enter')
+  await page.getByRole('link', { name: 'dropped.txt' }).waitFor()
+  const [content] = await house.saidIn('files')
+  for (const name of ['plan.txt', 'b _x_.txt', 'pasted.txt', 'dropped.txt'])
+    assert.ok(content!.includes(`[${name}](/user_uploads/`), content)
+  const plan = await page.getByRole('link', { name: 'plan.txt' }).getAttribute('href')
+  assert.equal(await page.evaluate(async (path) => (await fetch(path)).text(), plan!), 'the plan')
+  await here.end()
+})
+
+test('a canceled upload leaves nothing in the text, and a refused one says why', async () => {
+  const here = await open('canceled', { statuses: [400] })
+  here.mayBeAway = true
+  const { page } = here
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/api/v1/user_uploads', async (route) => {
+    await held
+    await route.abort().catch(() => {})
+  })
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
+  await page.getByRole('progressbar', { name: 'Uploading a.txt' }).waitFor()
+  await box(page).fill('not sent while a file is on its way')
+  await box(page).press('Control+Enter')
+  await page.getByRole('button', { name: 'Uploading…' }).waitFor()
+  await page.getByRole('button', { name: 'Remove a.txt' }).click()
+  await page.getByRole('list', { name: 'Files' }).waitFor({ state: 'detached' })
+  release()
+  assert.equal(await box(page).inputValue(), 'not sent while a file is on its way')
+  await page.unroute('**/api/v1/user_uploads')
+  await page.route('**/api/v1/user_uploads', (route) =>
+    route.fulfill({ status: 400, json: { result: 'error', code: 'BAD_REQUEST', msg: 'There is no room' } }),
+  )
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'b.txt', mimeType: 'text/plain', buffer: Buffer.from('b') })
+  await page.getByText('There is no room').waitFor()
+  assert.deepEqual(await house.saidIn('canceled'), [])
+  await here.end()
+})
+
+test('a large picture is sent smaller, without what its camera noted; the original on demand', async () => {
+  const here = await open('pictures')
+  const { page } = here
+  // A JPEG of 4,000 by 3,000 pixels with an Exif segment that names a place.
+  const bytes = await page.evaluate(async () => {
+    const canvas = new OffscreenCanvas(4000, 3000)
+    const context = canvas.getContext('2d')!
+    context.fillStyle = '#0b6b5d'
+    context.fillRect(0, 0, 4000, 3000)
+    const plain = new Uint8Array(await (await canvas.convertToBlob({ type: 'image/jpeg' })).arrayBuffer())
+    const note = new TextEncoder().encode('Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0 GPS 52.52N 13.40E')
+    const length = note.length + 2
+    return [...plain.subarray(0, 2), 0xff, 0xe1, length >> 8, length & 255, ...note, ...plain.subarray(2)]
+  })
+  const original = Buffer.from(bytes)
+  assert.ok(original.includes('52.52N'))
+  await page.locator('input[type=file]').setInputFiles({ name: 'roof.jpg', mimeType: 'image/jpeg', buffer: original })
+  await page.getByRole('button', { name: /^Send the original/ }).waitFor()
+  const sent = async () => {
+    const path = /\((\/user_uploads\/[^)]*)\)/.exec(await box(page).inputValue())![1]!
+    return page.evaluate(async (path) => {
+      const blob = await (await fetch(path)).blob()
+      const { width, height } = await createImageBitmap(blob)
+      return { width, height, bytes: [...new Uint8Array(await blob.arrayBuffer())] }
+    }, path)
+  }
+  const small = await sent()
+  assert.deepEqual([small.width, small.height], [2560, 1920])
+  assert.ok(!Buffer.from(small.bytes).includes('52.52N'), 'the place is in the picture')
+  await page.getByRole('button', { name: /^Send the original/ }).click()
+  await page.getByRole('button', { name: /^Send the original/ }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
+  const whole = await sent()
+  assert.deepEqual([whole.width, whole.height], [4000, 3000])
+  assert.ok(Buffer.from(whole.bytes).equals(original))
+  assert.equal((await box(page).inputValue()).split('/user_uploads/').length, 2, 'both are in the text')
+  await here.end()
+})
+
+test('polls are voted in and extended, tasks are done, on both sides', async () => {
+  await house.say('widgets', '/poll When?\nMonday\nTuesday')
+  await house.say('widgets', '/todo Drill\nSpare box: rack 4')
+  const one = await open('widgets')
+  const other = await open('widgets')
+  await one.page.getByRole('button', { name: 'Monday: 0 votes' }).click()
+  await other.page.getByRole('button', { name: 'Monday: 1 votes' }).waitFor()
+  await other.page.getByLabel('New option').fill('Friday')
+  await other.page.getByRole('group', { name: 'When?' }).getByRole('button', { name: 'Add' }).click()
+  await one.page.getByRole('button', { name: 'Friday: 0 votes' }).click()
+  await one.page.getByRole('button', { name: 'Monday: 1 votes' }).click()
+  await other.page.getByRole('button', { name: 'Monday: 0 votes' }).waitFor()
+  await other.page.getByRole('button', { name: 'Friday: 1 votes' }).waitFor()
+  await one.page.getByLabel('Spare box').check()
+  await other.page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('.widget input[type=checkbox]')?.checked,
+  )
+  await examineAll(other.page, 'widgets')
+  await one.end()
+  await other.end()
+})
+
+test('a message is scheduled and another one remembered', async () => {
+  const { id } = await house.say('later', 'to be remembered')
+  const here = await open('later')
+  const { page } = here
+  await box(page).fill('said tomorrow')
+  await page.getByRole('button', { name: 'Schedule' }).click()
+  await examineAll(page, 'a time to come')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.getByLabel('When').fill('2099-01-02T09:00')
+  await page.getByRole('dialog').getByRole('button', { name: 'Schedule' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal(await box(page).inputValue(), '')
+  const { scheduled_messages: all } = (await ask(house.port, 'GET', '/scheduled_messages', { as: house.owner })).body
+  assert.deepEqual(
+    all.map(({ content, topic }: { content: string; topic: string }) => [content, topic]),
+    [['said tomorrow', 'later']],
+  )
+  await article(page, 'to be remembered').hover()
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('button', { name: 'Remind me' }).click()
+  await page.getByLabel('When').fill('2099-01-02T09:00')
+  await page.getByRole('dialog').getByRole('button', { name: 'Set the reminder' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  const { reminders } = (await ask(house.port, 'GET', '/reminders', { as: house.owner })).body
+  assert.deepEqual(
+    reminders.map((one: { reminder_target_message_id: number }) => one.reminder_target_message_id),
+    [id],
+  )
+  await here.end()
+})
+
+test('by keys alone: from the box to a message, its reaction, and back', async () => {
+  await house.say('keys', 'first of the keys')
+  await house.say('keys', 'second of the keys')
+  const here = await open('keys')
+  const { page } = here
+  await article(page, 'second of the keys').focus()
+  await page.keyboard.press('ArrowUp')
+  assert.match((await page.evaluate(() => document.activeElement?.textContent))!, /first of the keys/)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Find an emoji').waitFor()
+  await page.waitForFunction(() => document.activeElement?.matches('.emoji-picker input'))
+  await examineAll(page, 'the picker of emoji')
+  await page.keyboard.press('Escape')
+  await page.getByLabel('Find an emoji').waitFor({ state: 'detached' })
+  await here.end()
+})
