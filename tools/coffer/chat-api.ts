@@ -6,7 +6,7 @@
 import { ApiError, basicCredentials, type Transport } from '../../firmware/client/request.ts'
 import { AccountError } from './failure.ts'
 
-/** What the people whom an invitation brings become. */
+/** Rights and channels of the people that an invitation brings. */
 export interface ChatTerms {
   /** Names of channels. */
   channels: readonly string[]

@@ -18,7 +18,7 @@ export interface KnownPort {
 
 export interface Profile extends KnownPort {
   users: Partial<Record<Role, string>>
-  /** Of the appliance's chat, and the address of the account that signs in there. */
+  /** The appliance's chat, with the address of the account that signs in there. */
   chat?: KnownChat
 }
 
