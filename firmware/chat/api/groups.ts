@@ -43,6 +43,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
     method: 'POST',
     path: '/user_groups/create',
+    audit: {},
     who: 'member',
     parameters: {
       name: nameText('group name'),
@@ -60,6 +61,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
     method: 'PATCH',
     path: '/user_groups/:user_group_id',
+    audit: {},
     who: 'account',
     segments: groupPath,
     parameters: {
@@ -89,6 +91,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
     method: 'POST',
     path: '/user_groups/:user_group_id/members',
+    audit: {},
     who: 'account',
     segments: groupPath,
     parameters: {
@@ -118,6 +121,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
     method: 'POST',
     path: '/user_groups/:user_group_id/subgroups',
+    audit: {},
     who: 'account',
     segments: groupPath,
     parameters: { add: ids().default([]), delete: ids().default([]) },
@@ -145,6 +149,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
     method: 'POST',
     path: '/user_groups/:user_group_id/deactivate',
+    audit: {},
     usesReserve: true,
     who: 'account',
     segments: groupPath,
@@ -156,6 +161,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
     method: 'DELETE',
     path: '/user_groups/:user_group_id',
+    audit: {},
     who: 'account',
     segments: groupPath,
     handle: ({ realm, me, path }) => {

@@ -57,7 +57,8 @@ export async function recordAct<T>(
     tell(auditor, attempt, account ?? claimed, share, statusOf(error), facts)
     throw error
   }
-  const { email, user_id: made } = (answer ?? {}) as { email?: unknown; user_id?: unknown }
+  const { email, user_id, group_id } = (answer ?? {}) as { email?: unknown; user_id?: unknown; group_id?: unknown }
+  const made = user_id ?? group_id
   const user = account ?? (typeof email === 'string' ? auditor.accountOf(email) : null)
   const own = account === null && user !== null ? auditor.shareOf(user) : share
   await tell(auditor, attempt, user, own, 200, audit.signsIn === undefined ? { ...facts, ...numbers({ made }) } : facts)
