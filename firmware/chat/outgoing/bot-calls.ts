@@ -99,6 +99,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
     const { bot, service, row } = subject
     if (service.kind === 'embedded')
       return { reply: embeddedBot(service.name)?.reply(withoutMention(row.content, bot), service.config) ?? null }
+    if (service.url === '') return { problem: 'its address has ended, set another one' }
     try {
       const sent = webhookRequest(realm, bot, service, row, call.trigger)
       return { reply: readReply(service.form, await askPatiently(service.url, sent)) }

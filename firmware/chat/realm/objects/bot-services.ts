@@ -46,6 +46,12 @@ export interface ServiceChange {
   config: BotConfig | undefined
 }
 
+/** Without its address, until its owner sets another one, and with a new token: others may know both. Undefined: it calls no address. */
+export function endedService(realm: Realm, { service }: Bot): BotService | undefined {
+  if (service?.kind !== 'outgoing' || service.url === '') return undefined
+  return { ...service, url: '', sealedToken: sealText(realm, randomKey(realm.random)) }
+}
+
 /** The same as before where nothing is given. Throws `BAD_REQUEST` for what bots of that type have not. */
 export function changedService(before: Bot, { url, form, config }: ServiceChange): BotService | undefined {
   let { service } = before

@@ -5,13 +5,16 @@ import { holdScheduled } from '../../messages/scheduled.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
 import type { Transaction } from '../../model/transaction.ts'
+import { publishBotUpdate } from '../../objects/bot-events.ts'
 import { renewKey } from '../../objects/bot-keys.ts'
-import { isBot } from '../../objects/bot-view.ts'
+import { endedService, servicesOf } from '../../objects/bot-services.ts'
+import { type BotUser, isBot } from '../../objects/bot-view.ts'
 import { revokeKeys } from '../../objects/keys.ts'
 import { revokeInvitationsOf } from './invitations.ts'
+import { removeDevices } from './push.ts'
 
 const NOTICE =
-  'You have signed in by a token for the first time. Since nobody had confirmed the address of this account before, its earlier keys, sessions, password and invitations have ended, its bots have new keys, and its scheduled messages wait for you. If you did not make this account, tell an administrator.'
+  'You have signed in by a token for the first time. Since nobody had confirmed the address of this account before, its earlier keys, sessions, password, invitations and registrations of devices have ended, its bots have new keys and webhook addresses, its bots that call an address elsewhere need a new one, and its scheduled messages wait for you. If you did not make this account, tell an administrator.'
 
 /**
  * Within a change. The account may be of somebody else who chose this address: every other way into it ends the first time.
@@ -23,10 +26,21 @@ export function confirmAddress(realm: Realm, tx: Transaction, user: User): User 
   tx.put('user', after)
   revokeKeys(realm, tx, user)
   tx.remove('password', user.id)
-  for (const bot of [...realm.state.botsOf.get(user.id).values()]) if (isBot(bot)) renewKey(realm, tx, bot)
+  removeDevices(realm, tx, user)
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) if (isBot(bot)) endAccessOf(realm, tx, bot)
   revokeInvitationsOf(realm, tx, user.id)
   holdScheduled(realm, tx, user)
   noticePerson(realm, tx, after, NOTICE)
   tx.onCommit(() => realm.events.dropQueuesOf(user.id))
   return after
+}
+
+/** The key of a bot, which is part of its webhook addresses, and the address that an outgoing webhook calls. */
+function endAccessOf(realm: Realm, tx: Transaction, bot: BotUser): void {
+  renewKey(realm, tx, bot)
+  const service = endedService(realm, bot.bot)
+  if (service === undefined) return
+  const after = { ...bot, bot: { ...bot.bot, service } }
+  tx.put('user', after)
+  publishBotUpdate(realm, tx, after, { services: servicesOf(realm, after.bot) })
 }

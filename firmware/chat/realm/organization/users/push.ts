@@ -1,8 +1,10 @@
 /** Devices that want to be told. There is no relay to tell them by: what they say is kept. Contract 12, rows E134 to E138. */
 
 import { badRequest, ChatError, invalidParameter } from '../../../base/error.ts'
+import { KINDS } from '../../model/kinds.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { PushDevice, PushToken, User } from '../../model/records.ts'
+import type { Transaction } from '../../model/transaction.ts'
 import { registerPush } from '../../objects/client-devices.ts'
 
 const TOKEN_CHARACTERS_MAX = 4096
@@ -103,6 +105,12 @@ export function removeToken(realm: Realm, me: User, kind: PushToken['kind'], tok
     if (!realm.state.pushTokensOf.get(me.id).has(`${kind}:${token}`)) throw noSuchToken()
     turn.remove('pushToken', `${me.id}:${kind}:${token}`)
   })
+}
+
+/** Within a change: no device is told any more. */
+export function removeDevices({ state }: Realm, tx: Transaction, { id }: User): void {
+  for (const token of [...state.pushTokensOf.get(id).values()]) tx.remove('pushToken', KINDS.pushToken(token))
+  for (const device of [...state.pushDevicesOf.get(id).values()]) tx.remove('pushDevice', KINDS.pushDevice(device))
 }
 
 /** Without a token, to each. Throws `INVALID_PUSH_DEVICE_TOKEN`, and `PUSH_SERVICE_NOT_CONFIGURED` where there is one to tell. */
