@@ -66,30 +66,35 @@ const NOWHERE: Place = { channelId: 987_654, name: 'nowhere', messageId: 987_654
 type Attempt = (caller: Client, place: Place) => Promise<Answer>
 
 const METADATA: Record<string, Attempt> = {
-  E43: (caller, { channelId }) => caller.call('GET', `/streams/${channelId}`),
-  E46: (caller, { channelId }) => caller.call('GET', `/streams/${channelId}/members`),
-  E50: (caller, { name }) => caller.call('GET', '/get_stream_id', { stream: name }),
+  'GET /streams/:stream_id': (caller, { channelId }) => caller.call('GET', `/streams/${channelId}`),
+  'GET /streams/:stream_id/members': (caller, { channelId }) => caller.call('GET', `/streams/${channelId}/members`),
+  'GET /get_stream_id': (caller, { name }) => caller.call('GET', '/get_stream_id', { stream: name }),
 }
 
 const CONTENT: Record<string, Attempt> = {
-  E11: (caller, { messageId }) => caller.call('GET', `/messages/${messageId}`),
-  E14: (caller, { messageId }) => caller.call('GET', `/messages/${messageId}/history`),
-  E15: (caller, { messageId }) => caller.call('GET', `/messages/${messageId}/read_receipts`),
-  E16: (caller, { messageId }) => caller.call('POST', `/messages/${messageId}/reactions`, { emoji_name: 'smile' }),
-  E17: (caller, { messageId }) => caller.call('DELETE', `/messages/${messageId}/reactions`, { emoji_name: 'smile' }),
-  E18: (caller, { messageId }) =>
+  'GET /messages/:message_id': (caller, { messageId }) => caller.call('GET', `/messages/${messageId}`),
+  'GET /messages/:message_id/history': (caller, { messageId }) => caller.call('GET', `/messages/${messageId}/history`),
+  'GET /messages/:message_id/read_receipts': (caller, { messageId }) =>
+    caller.call('GET', `/messages/${messageId}/read_receipts`),
+  'POST /messages/:message_id/reactions': (caller, { messageId }) =>
+    caller.call('POST', `/messages/${messageId}/reactions`, { emoji_name: 'smile' }),
+  'DELETE /messages/:message_id/reactions': (caller, { messageId }) =>
+    caller.call('DELETE', `/messages/${messageId}/reactions`, { emoji_name: 'smile' }),
+  'POST /messages/flags': (caller, { messageId }) =>
     caller.call('POST', '/messages/flags', { messages: [messageId], op: 'add', flag: 'starred' }),
 }
 
 /** What asks for the channel's content at large: where nothing that was written reached him, it is open and empty. */
 const AT_LARGE: Record<string, Attempt> = {
-  E10: (caller, { channelId }) =>
+  'POST /messages': (caller, { channelId }) =>
     caller.call('POST', '/messages', { type: 'channel', to: channelId, topic: 'other', content: 'hello' }),
-  E27: (caller, { channelId }) =>
+  'POST /typing': (caller, { channelId }) =>
     caller.call('POST', '/typing', { type: 'channel', op: 'start', stream_id: channelId, topic: 'other' }),
-  E21: (caller, { channelId }) => caller.call('POST', '/mark_stream_as_read', { stream_id: channelId }),
-  E47: (caller, { channelId }) => caller.call('GET', `/streams/${channelId}/email_address`),
-  E49: (caller, { channelId }) => caller.call('GET', `/users/me/${channelId}/topics`),
+  'POST /mark_stream_as_read': (caller, { channelId }) =>
+    caller.call('POST', '/mark_stream_as_read', { stream_id: channelId }),
+  'GET /streams/:stream_id/email_address': (caller, { channelId }) =>
+    caller.call('GET', `/streams/${channelId}/email_address`),
+  'GET /users/me/:stream_id/topics': (caller, { channelId }) => caller.call('GET', `/users/me/${channelId}/topics`),
 }
 
 const SETTINGS = { enable_read_receipts: true }
@@ -119,11 +124,11 @@ async function isGranted(
   isKnown = false,
 ): Promise<boolean> {
   const granted: string[] = []
-  for (const [row, attempt] of Object.entries(attempts)) {
+  for (const [name, attempt] of Object.entries(attempts)) {
     const { status, body } = await attempt(caller, place)
-    if (status === 200) granted.push(row)
+    if (status === 200) granted.push(name)
     else if (!isKnown)
-      assert.deepEqual(shape({ status, body }, place), shape(await attempt(caller, NOWHERE), NOWHERE), row)
+      assert.deepEqual(shape({ status, body }, place), shape(await attempt(caller, NOWHERE), NOWHERE), name)
   }
   assert.ok(granted.length === 0 || granted.length === Object.keys(attempts).length, `only ${granted}`)
   return granted.length > 0
@@ -151,7 +156,7 @@ TABLE.forEach(([role, beside, ...granted], at) => {
       assert.equal(
         (await listed()).some((channel) => channel.name === name),
         found === 'm',
-        'E42 lists what E43 shows',
+        'GET /streams lists what GET /streams/:stream_id shows',
       )
       const isRead = await isGranted(CONTENT, caller, place)
       if (isRead) found += 'c'
@@ -159,7 +164,11 @@ TABLE.forEach(([role, beside, ...granted], at) => {
       const isOpen = mayRead || (kind === 'protected' && beside === 'owner_full_content_access' && role === ROLES.owner)
       assert.equal(await isGranted(AT_LARGE, caller, place, found.startsWith('m')), isOpen, `${kind}: rows at large`)
       const { body } = await narrowed(caller, place)
-      assert.equal(body.messages?.some(({ id }: { id: number }) => id === place.messageId) ?? false, isRead, 'E9')
+      assert.equal(
+        body.messages?.some(({ id }: { id: number }) => id === place.messageId) ?? false,
+        isRead,
+        'GET /messages',
+      )
       if (beside !== 'subscribed') {
         const { status } = await caller.call('POST', '/users/me/subscriptions', { subscriptions: [{ name }] })
         if (status === 200) found += 's'

@@ -46,7 +46,7 @@ describe('avatars', () => {
     }
   })
 
-  it("E85: a picture of one's own is told, fetched, kept over a stop and taken away again", async () => {
+  it("/users/me/avatar: a picture of one's own is told, fetched, kept over a stop and taken away again", async () => {
     const queue = await rig.owner.register({ event_types: ['realm_user'] })
     const { body } = await hamlet.upload('POST', '/users/me/avatar', picture(40))
     assert.equal(body.result, 'success')
@@ -73,7 +73,7 @@ describe('avatars', () => {
     assert.equal(rig.chat.realm.store.files.picture(`avatar ${hamlet.user.id} 3`), undefined)
   })
 
-  it('E85: what is no picture, too large or not there is refused, and the old one stays', async () => {
+  it('/users/me/avatar: what is no picture, too large or not there is refused, and the old one stays', async () => {
     const { body } = await hamlet.upload('POST', '/users/me/avatar', picture(30))
     const refused = async (file: Uint8Array) => (await hamlet.upload('POST', '/users/me/avatar', file)).body
     assert.equal((await refused(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))).code, 'BAD_IMAGE')
@@ -88,7 +88,7 @@ describe('avatars', () => {
     assert.deepEqual(await shown(body.avatar_url), { type: 'png', width: 30, height: 30 })
   })
 
-  it('E85: what the organisation does not allow is for administrators alone; bots have an owner for it', async () => {
+  it('/users/me/avatar: what the organisation does not allow is for administrators alone; bots have an owner for it', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     realm.transaction((turn) =>
@@ -103,7 +103,7 @@ describe('avatars', () => {
     assert.equal((await bot.upload('POST', '/users/me/avatar', picture(10))).body.code, 'BAD_REQUEST')
   })
 
-  it('E90, E91: bots are made with one, and get another', async () => {
+  it('/bots: bots are made with one, and get another', async () => {
     const values = { full_name: 'Painted', short_name: 'painted' }
     const { body } = await hamlet.upload('POST', '/bots', picture(20), values)
     assert.equal((await shown(body.avatar_url))?.width, 20)

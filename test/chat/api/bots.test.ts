@@ -19,7 +19,7 @@ const newBot = async (name: string, owner = hamlet) =>
 
 const botClient = (id: number) => rig.clientOf(rig.chat.realm.state.user.get(id)!)
 
-describe('E90: making a bot', () => {
+describe('POST /bots: making a bot', () => {
   it('it has an address, a key that works, and is known to everybody', async () => {
     const [mine, other, chief] = await Promise.all(
       [hamlet, ophelia, admin].map((client) => client.register({ event_types: ['realm_user', 'realm_bot'] })),
@@ -64,7 +64,7 @@ describe('E90: making a bot', () => {
     assert.equal(body.bot_type, 1)
   })
 
-  it('E89: a key is shown again to its owner, also after a stop', async () => {
+  it('GET /bots: a key is shown again to its owner, also after a stop', async () => {
     const { api_key } = await newBot('shown')
     rig.reopen()
     const { bots } = await hamlet.get('/bots')
@@ -127,7 +127,7 @@ describe('E90: making a bot', () => {
   })
 })
 
-describe('E91: changing a bot', () => {
+describe('PATCH /bots/:bot_id: changing a bot', () => {
   it('names, told to those who manage it and to all', async () => {
     const { user_id } = await newBot('changing')
     const mine = await hamlet.register({ event_types: ['realm_bot', 'realm_user'] })
@@ -218,7 +218,7 @@ describe('E91: changing a bot', () => {
   })
 })
 
-describe('E92, E75: a bot goes and comes back', () => {
+describe('DELETE /bots/:bot_id, POST /users/:user_id/reactivate: a bot goes and comes back', () => {
   it('with its owner, and by itself', async () => {
     const owner = rig.account('claudius')
     const { user_id } = await newBot('servant', owner)
@@ -244,7 +244,7 @@ describe('E92, E75: a bot goes and comes back', () => {
   })
 })
 
-describe('E94: what a bot keeps', () => {
+describe('/bot_storage: what a bot keeps', () => {
   it('is put, read and taken away by name, and outlives a stop', async () => {
     const bot = botClient((await newBot('keeper')).user_id)
     await bot.put('/bot_storage', { storage: { count: '1', name: 'élan', 'a:b': 'x' } })
@@ -279,8 +279,8 @@ describe('E94: what a bot keeps', () => {
   })
 })
 
-describe('E95, E114: groups and emoji', () => {
-  it('E95: members read all groups, guests none', async () => {
+describe('GET /user_groups, GET /realm/emoji: groups and emoji', () => {
+  it('GET /user_groups: members read all groups, guests none', async () => {
     const { user_groups } = await hamlet.get('/user_groups')
     assert.equal(user_groups.length, 8)
     const { user_groups: withGone } = await hamlet.get('/user_groups', { include_deactivated_groups: true })
@@ -291,7 +291,7 @@ describe('E95, E114: groups and emoji', () => {
     await rig.account('other-guest', ROLES.guest).refused('BAD_REQUEST', 'GET', '/user_groups')
   })
 
-  it('E114: emoji of the organisation by id, deactivated ones too', async () => {
+  it('GET /realm/emoji: emoji of the organisation by id, deactivated ones too', async () => {
     assert.deepEqual((await hamlet.get('/realm/emoji')).emoji, {})
     const emoji = {
       id: 7,

@@ -44,7 +44,7 @@ const set = (settings: Record<string, boolean>): void =>
     turn.put('organization', { ...organization, settings: { ...organization.settings, ...settings } })
   })
 
-describe('E44: a channel is changed', () => {
+describe('PATCH /streams/:stream_id: a channel is changed', () => {
   it('in its privacy by those alone who may make such a channel (7.2)', async () => {
     const { realm } = rig.chat
     const organization = organizationOf(realm.state)
@@ -254,7 +254,7 @@ describe('E44: a channel is changed', () => {
   })
 })
 
-describe('E44: groups of a channel', () => {
+describe('PATCH /streams/:stream_id: groups of a channel', () => {
   it('are told when they change, with what follows from them', async () => {
     const queue = await cordelia.register({ event_types: ['stream'] })
     const group = { direct_members: [cordelia.user.id], direct_subgroups: [idOf('role:moderators')] }
@@ -298,7 +298,7 @@ describe('E44: groups of a channel', () => {
   })
 })
 
-describe('E47: the address of a channel', () => {
+describe('GET /streams/:stream_id/email_address: the address of a channel', () => {
   it('is its readers’, each with one of his own, and of no mail that would come', async () => {
     const address = `/streams/${channel.id}/email_address`
     const { email } = await hamlet.get(address)
@@ -314,7 +314,7 @@ describe('E47: the address of a channel', () => {
   })
 })
 
-describe('E60: a channel is made alone', () => {
+describe('POST /channels/create: a channel is made alone', () => {
   it('with its settings and subscribers, and its name is nobody else’s', async () => {
     const { channel_folder_id: folder } = await olivia.post('/channel_folders/create', { name: `folder ${count}` })
     const queue = await cordelia.register({ event_types: ['stream', 'subscription', 'message'] })

@@ -236,7 +236,7 @@ test('the form of 406 goes on beside devices, with its own event and member', as
   }
 })
 
-test('E136: a device that is pending is no active one', async () => {
+test('POST /mobile_push/e2ee/test_notification: a device that is pending is no active one', async () => {
   const device_id = await add(hamlet)
   await pending(hamlet, device_id, BOTH)
   for (const values of [{ device_id }, { device_id: 99 }, { push_account_id: 1 }, {}])

@@ -18,7 +18,7 @@ async function fetched(url: string) {
   return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) }
 }
 
-test('E115, E114: one is made, told, fetched without credentials, used in messages and reactions, and kept', async () => {
+test('/realm/emoji: one is made, told, fetched without credentials, used in messages and reactions, and kept', async () => {
   const queue = await rig.owner.register({ event_types: ['realm_emoji'] })
   assert.equal((await add(hamlet, 'skull')).status, 400, 'a built-in name is for administrators')
   assert.deepEqual((await add(hamlet, 'yorick')).body, { result: 'success', msg: '' })
@@ -48,7 +48,7 @@ test('E115, E114: one is made, told, fetched without credentials, used in messag
   assert.equal((await fetched(String(source_url))).status, 200)
 })
 
-test('E115: one that moves has a still as well, its first frame; the type is that of the file', async () => {
+test('POST /realm/emoji/:emoji_name: one that moves has a still as well, its first frame; the type is that of the file', async () => {
   const frame = '2c000000000100010000 02024401 00'
   const gif = (frames: string) => Buffer.from(`474946383961 01000100000000 ${frames} 3b`.replaceAll(' ', ''), 'hex')
   await add(hamlet, 'spins', gif(frame + frame))
@@ -62,7 +62,7 @@ test('E115: one that moves has a still as well, its first frame; the type is tha
   assert.equal((await fetched(still_url!.replace('still/', ''))).status, 200, 'the moving one')
 })
 
-test('E116: its author and administrators put it out of use; messages go on showing it', async () => {
+test('DELETE /realm/emoji/:emoji_name: its author and administrators put it out of use; messages go on showing it', async () => {
   await add(hamlet, 'yorick')
   const { source_url } = Object.values((await admin.get('/realm/emoji')).emoji)[0] as { source_url: string }
   const other = rig.account('horatio')
@@ -77,7 +77,7 @@ test('E116: its author and administrators put it out of use; messages go on show
   await admin.delete('/realm/emoji/yorick')
 })
 
-test('E115: names, rights and files that are none are refused', async () => {
+test('POST /realm/emoji/:emoji_name: names, rights and files that are none are refused', async () => {
   assert.equal((await add(admin, 'skull')).status, 200, 'administrators override a built-in name')
   for (const name of ['Upper', 'a%20b!', 'ümlaut', 'x'.repeat(101)])
     assert.equal((await add(admin, name)).body.code, 'BAD_REQUEST', name)

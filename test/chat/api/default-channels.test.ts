@@ -13,7 +13,7 @@ const ids: Record<string, number> = {
   secret: make('secret', true),
 }
 
-describe('E61: default channels', () => {
+describe('/default_streams: default channels', () => {
   it('are set and taken back, which members are told, and new people find themselves in them', async () => {
     const [member, guest] = await Promise.all(
       [hamlet, polonius].map((client) => client.register({ event_types: ['default_streams'] })),
@@ -45,7 +45,7 @@ describe('E61: default channels', () => {
   })
 })
 
-describe('E62: groups of channels for new members', () => {
+describe('/default_stream_groups: groups of channels for new members', () => {
   it('are made, changed and removed, which members are told, and are there after a restart', async () => {
     const [member, guest] = await Promise.all(
       [hamlet, polonius].map((client) => client.register({ event_types: ['default_stream_groups'] })),

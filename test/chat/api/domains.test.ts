@@ -6,7 +6,7 @@ import { chatForEachTest } from '../support/suite.ts'
 
 const { rig } = chatForEachTest()
 
-test('E110 to E113: a domain is added, changed and removed, on both paths, and told', async () => {
+test('/realm/domains: a domain is added, changed and removed, on both paths, and told', async () => {
   const queue = await rig.account('hamlet').register({ event_types: ['realm_domains'] })
   const { owner } = rig
   const { new_domain } = await owner.post('/realm/domains', { domain: ' Elsinore.Example ', allow_subdomains: false })
@@ -39,7 +39,7 @@ test('E110 to E113: a domain is added, changed and removed, on both paths, and t
     await owner.refused('BAD_REQUEST', method, path, { allow_subdomains: true })
 })
 
-test('E111: what is none, and one that is there, are refused', async () => {
+test('POST /realm/domains: what is none, and one that is there, are refused', async () => {
   const add = (domain: string) => rig.owner.call('POST', '/realm/domains', { domain, allow_subdomains: true })
   for (const bad of [
     '',
@@ -57,7 +57,7 @@ test('E111: what is none, and one that is there, are refused', async () => {
   assert.equal((await add('A.example')).body.code, 'BAD_REQUEST')
 })
 
-test('E71, E72, E84: where the organisation limits them, addresses are in its domains', async () => {
+test('POST /users, PATCH /users/:user_id, PATCH /settings: where the organisation limits them, addresses are in its domains', async () => {
   const { owner } = rig
   const hamlet = rig.account('hamlet')
   await owner.post('/realm/domains', { domain: 'one.example', allow_subdomains: false })
@@ -81,7 +81,7 @@ test('E71, E72, E84: where the organisation limits them, addresses are in its do
   await hamlet.patch('/settings', { email: 'hamlet@one.example' })
 })
 
-test('E71, E72, E84: disposable addresses are refused, unless the organisation takes them or has domains of its own', async () => {
+test('POST /users, PATCH /users/:user_id, PATCH /settings: disposable addresses are refused, unless the organisation takes them or has domains of its own', async () => {
   const { owner } = rig
   const hamlet = rig.account('hamlet')
   const make = (email: string) =>
@@ -111,7 +111,7 @@ test('E71, E72, E84: disposable addresses are refused, unless the organisation t
   assert.equal((await make('c@mailinator.com')).status, 200)
 })
 
-test('E113: with the last domain goes the limit', async () => {
+test('/realm/domains: with the last domain goes the limit', async () => {
   const { owner } = rig
   await owner.post('/realm/domains', { domain: 'one.example', allow_subdomains: false })
   await owner.post('/realm/domains', { domain: 'two.example', allow_subdomains: false })

@@ -8,7 +8,7 @@ const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'm
 
 const draft = (content: string, timestamp = 1_595_479_019) => ({ type: '', to: [], topic: '', content, timestamp })
 
-describe('E36 to E39: drafts', () => {
+describe('/drafts: drafts', () => {
   it('are kept, replaced and removed, told to oneself alone, and there after a restart', async () => {
     const channel = rig.channel('stage', [hamlet])
     const queue = await hamlet.register({ event_types: ['drafts'] })

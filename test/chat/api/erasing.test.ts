@@ -39,7 +39,7 @@ async function written(): Promise<Record<'public' | 'private' | 'direct', number
 }
 
 for (const [action, kind] of Object.entries(ACTIONS))
-  test(`E73: ${action} deletes his and his bots' messages of that kind and no others, and tells who had them`, async () => {
+  test(`DELETE /users/:user_id: ${action} deletes his and his bots' messages of that kind and no others, and tells who had them`, async () => {
     const ids = await written()
     const queue = await gertrude.register({
       event_types: ['delete_message'],
@@ -55,7 +55,7 @@ for (const [action, kind] of Object.entries(ACTIONS))
     await claudius.refused('USER_DEACTIVATED', 'GET', '/users/me')
   })
 
-test('E73: all of it, of many messages, and nothing of the kinds that were not named', async () => {
+test('DELETE /users/:user_id: all of it, of many messages, and nothing of the kinds that were not named', async () => {
   const ids = await written()
   for (let count = 0; count < 120; count++)
     await claudius.post('/messages', { type: 'direct', to: [gertrude.user.id], content: String(count) })
@@ -74,7 +74,7 @@ test('E73: all of it, of many messages, and nothing of the kinds that were not n
   )
 })
 
-test('E73: delete_profile leaves nothing that tells whose it was, and the account is not reactivated', async () => {
+test('DELETE /users/:user_id: delete_profile leaves nothing that tells whose it was, and the account is not reactivated', async () => {
   const { id } = await admin.post('/realm/profile_fields', { field_type: 1, name: 'Title' })
   await claudius.patch('/users/me/profile_data', { data: [{ id, value: 'King' }] })
   await claudius.post('/users/me/status', { status_text: 'drinking' })
@@ -109,7 +109,7 @@ test('E73: delete_profile leaves nothing that tells whose it was, and the accoun
   await claudius.refused('INVALID_API_KEY', 'GET', '/users/me')
 })
 
-test('E73: what a stop interrupts goes on at the next start', async () => {
+test('DELETE /users/:user_id: what a stop interrupts goes on at the next start', async () => {
   const ids = await written()
   rig.chat.realm.transaction((turn) => {
     const none = { publicMessages: false, privateMessages: false, directMessages: true, profile: false }
@@ -121,7 +121,7 @@ test('E73: what a stop interrupts goes on at the next start', async () => {
   assert.equal((await gertrude.call('GET', `/messages/${ids.public[0]}`)).status, 200)
 })
 
-test('E73: whoever cannot be deactivated loses nothing; an unknown action is refused', async () => {
+test('DELETE /users/:user_id: whoever cannot be deactivated loses nothing; an unknown action is refused', async () => {
   const ids = await written()
   const { owner } = rig
   const values = { actions: { delete_direct_messages: true } }
@@ -135,7 +135,7 @@ test('E73: whoever cannot be deactivated loses nothing; an unknown action is ref
   await claudius.get(`/messages/${ids.direct[0]}`)
 })
 
-test('E73: who was deactivated before loses it when it is asked for then', async () => {
+test('DELETE /users/:user_id: who was deactivated before loses it when it is asked for then', async () => {
   const ids = await written()
   await admin.delete(`/users/${claudius.user.id}`)
   await admin.delete(`/users/${claudius.user.id}`, { actions: { delete_public_channel_messages: true } })

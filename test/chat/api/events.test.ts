@@ -7,7 +7,7 @@ import { chatSuite } from '../support/suite.ts'
 
 const { rig } = await chatSuite()
 
-test('E1: the server says what it is to whoever asks', async () => {
+test('GET /server_settings: the server says what it is to whoever asks', async () => {
   const { status, body } = await rig.anonymous('GET', '/server_settings')
   assert.equal(status, 200)
   assert.equal(body.zulip_feature_level, 500)
@@ -16,7 +16,7 @@ test('E1: the server says what it is to whoever asks', async () => {
   assert.equal(body.realm_uri, 'https://chat.example')
 })
 
-test('E2: a password gives a key that works, beside the earlier ones', async () => {
+test('POST /fetch_api_key: a password gives a key that works, beside the earlier ones', async () => {
   const values = { username: 'olivia@example.com', password: OWNER_PASSWORD }
   const { body } = await rig.anonymous('POST', '/fetch_api_key', values)
   assert.match(body.api_key, /^[a-zA-Z0-9]{32}$/)
@@ -28,7 +28,7 @@ test('E2: a password gives a key that works, beside the earlier ones', async () 
   await rig.owner.post('/register')
 })
 
-test('E6, E7, E8: a queue is made, polled and ended', async () => {
+test('POST /register, GET /events, DELETE /events: a queue is made, polled and ended', async () => {
   const { queue_id, last_event_id } = await rig.owner.post('/register', { event_types: [] })
   assert.equal(last_event_id, -1)
   const { events } = await rig.owner.get('/events', { queue_id, last_event_id, dont_block: true })
@@ -40,7 +40,7 @@ test('E6, E7, E8: a queue is made, polled and ended', async () => {
   assert.equal(body.queue_id, queue_id)
 })
 
-test('E6: what a queue keeps of its registration is bounded', async () => {
+test('POST /register: what a queue keeps of its registration is bounded', async () => {
   const { owner } = rig
   const term = ['topic', 'x']
   const many = { narrow: Array(100).fill(term), event_types: Array(500).fill('message') }
@@ -108,7 +108,7 @@ test('nor what was added to one, and it still tells of those that were moved wit
   assert.equal('content' in moved, false)
 })
 
-test('E4: nobody gets a key without a password', async () => {
+test('POST /dev_fetch_api_key: nobody gets a key without a password', async () => {
   const { status, body } = await rig.anonymous('POST', '/dev_fetch_api_key', { username: 'olivia@example.com' })
   assert.deepEqual([status, body.result, 'api_key' in body], [403, 'error', false])
   assert.equal((await rig.anonymous('GET', '/dev_list_users')).status, 403)

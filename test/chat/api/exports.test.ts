@@ -84,7 +84,7 @@ const files = ({ names, text }: { names: string[]; text: (name: string) => strin
 // biome-ignore lint/suspicious/noExplicitAny: rows of any table
 const namesOf = (rows: any[]) => rows.map(({ name }) => name)
 
-describe('E121: what is in it', () => {
+describe('POST /export/realm: what is in it', () => {
   it('public: channels that are not private, and their files', async () => {
     const queue = await admin.register({ event_types: ['realm_export'] })
     const others = await hamlet.register({ event_types: ['realm_export'] })
@@ -164,7 +164,7 @@ describe('E121: what is in it', () => {
   })
 })
 
-describe('E122, E123: exports', () => {
+describe('/export/realm: exports', () => {
   it('five in a week', async () => {
     await admin.post('/export/realm')
     await rig.chat.makeExports()
@@ -208,7 +208,7 @@ describe('E122, E123: exports', () => {
     rig.advance(7 * 86_400)
   })
 
-  it('E123: who has agreed, told to administrators when it changes (V30)', async () => {
+  it('/export/realm: who has agreed, told to administrators when it changes (V30)', async () => {
     const queue = await admin.register({ event_types: ['realm_export_consent'] })
     const others = await hamlet.register({ event_types: ['realm_export_consent'] })
     await ophelia.patch('/settings', { allow_private_data_export: true })

@@ -53,7 +53,7 @@ const isOpen = async (key: string) => (await rig.anonymous('GET', `/join/${key}`
 const heard = async (queue: RegisteredQueue) => (await queue.events()).map(({ id: _, ...event }) => event)
 const listOf = async (client: Client) => (await client.get('/invites')).invites
 
-describe('E126: inviting addresses', () => {
+describe('POST /invites: inviting addresses', () => {
   it('the link is told to whoever invites, and makes one account, which has its channels', async () => {
     const channel = rig.channel('castle', [hamlet])
     rig.channel('for all', [], { isDefault: true })
@@ -309,7 +309,7 @@ describe('E126: inviting addresses', () => {
   })
 })
 
-describe('E127: links for whoever has them', () => {
+describe('POST /invites/multiuse: links for whoever has them', () => {
   it('as many come as have it, each with an address of his own', async () => {
     const key = await linked({ invite_as: ROLES.guest, invite_expires_in_minutes: null })
     const [shown] = await listOf(rig.owner)
@@ -343,7 +343,7 @@ describe('E127: links for whoever has them', () => {
   })
 })
 
-describe('E125, E128, E129: what is open', () => {
+describe('/invites: what is open', () => {
   it('ends in its time, and not before', async () => {
     const key = await invited('slow@example.com', { invite_expires_in_minutes: 5 })
     for (const invite_expires_in_minutes of [0, -1, 1e12, '1.5'])

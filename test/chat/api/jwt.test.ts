@@ -17,7 +17,7 @@ const tokenOf = (claims: object, key: Uint8Array = JWT.key) => {
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
 }
 
-test('E3: whoever a token of the right key names gets a key of his own, and a profile when it is asked for', async (t) => {
+test('POST /jwt/fetch_api_key: whoever a token of the right key names gets a key of his own, and a profile when it is asked for', async (t) => {
   const rig = await openTestChat()
   t.after(() => rig.close())
   const hamlet = rig.account('hamlet')
@@ -38,7 +38,7 @@ test('E3: whoever a token of the right key names gets a key of his own, and a pr
   assert.equal((await fetchKey({ token })).status, 200)
 })
 
-test('E3: everything else is refused: 400 for a token, 401 for an account, and nothing while it is not set', async (t) => {
+test('POST /jwt/fetch_api_key: everything else is refused: 400 for a token, 401 for an account, and nothing while it is not set', async (t) => {
   const rig = await openTestChat()
   t.after(() => rig.close())
   const { realm } = rig.chat

@@ -10,7 +10,7 @@ const MIDNIGHT_MS = Date.parse('2027-03-01T00:00:00Z')
 const { rig } = await chatSuite()
 rig.setTime(MIDNIGHT_MS)
 
-describe('E141: the list of keys', () => {
+describe('GET /users/me/api_keys: the list of keys', () => {
   it('has each with its client and days, oldest first, and neither keys nor hashes', async () => {
     rig.advance(3600)
     const phone = rig.account('hamlet')
@@ -40,7 +40,7 @@ describe('E141: the list of keys', () => {
   })
 })
 
-describe('E142: revoking a key', () => {
+describe('DELETE /users/me/api_keys/:key_id: revoking a key', () => {
   it('ends that one, its waiting poll too, and leaves the others and their queues, also after a restart', async () => {
     const phone = rig.account('horatio')
     const computer = rig.clientOf(phone.user)

@@ -11,7 +11,7 @@ const CAPABLE = { client_capabilities: { notification_settings_null: true, linki
 const PLAIN = { example_input: null, reverse_template: null, alternative_url_templates: [] }
 const ISSUE = { pattern: '#(?P<id>[0-9]+)', url_template: 'https://issues.example/{id}' }
 
-test('E107, E105: one is made, told to clients that know templates, and links messages and topics', async () => {
+test('POST /realm/filters, GET /realm/linkifiers: one is made, told to clients that know templates, and links messages and topics', async () => {
   const capable = await rig.owner.register({ event_types: ['realm_linkifiers'], ...CAPABLE })
   const old = await rig.owner.register({ event_types: ['realm_linkifiers'] })
   const { id } = await admin.post('/realm/filters', ISSUE)
@@ -31,7 +31,7 @@ test('E107, E105: one is made, told to clients that know templates, and links me
   assert.deepEqual(message.topic_links, [{ text: '#7', url: 'https://issues.example/7' }])
 })
 
-test('E106, E108, E109: order, change and removal', async () => {
+test('PATCH /realm/linkifiers, PATCH /realm/filters/:filter_id, DELETE /realm/filters/:filter_id: order, change and removal', async () => {
   const ids: number[] = []
   for (const letter of ['a', 'b', 'c'])
     ids.push(
@@ -75,12 +75,12 @@ const WRONG: [pattern: string, template: string, why: RegExp][] = [
   ['#(?P<id>\\d+)', '', /URL template/],
 ]
 for (const [pattern, url_template, why] of WRONG)
-  test(`E107: ${pattern} with ${url_template} is refused`, async () => {
+  test(`POST /realm/filters: ${pattern} with ${url_template} is refused`, async () => {
     const { body } = await admin.refused('BAD_REQUEST', 'POST', '/realm/filters', { pattern, url_template })
     assert.match(body.msg, why)
   })
 
-test('E107: templates of RFC 6570 with operators are taken; one pattern is there once, and there are a hundred', async () => {
+test('POST /realm/filters: templates of RFC 6570 with operators are taken; one pattern is there once, and there are a hundred', async () => {
   await admin.post('/realm/filters', { pattern: '(?P<a>x)(?P<b>y)', url_template: 'https://x.example{/a}{?b*}{#a:3}' })
   await admin.refused('BAD_REQUEST', 'POST', '/realm/filters', {
     pattern: '(?P<a>x)(?P<b>y)',
@@ -91,14 +91,14 @@ test('E107: templates of RFC 6570 with operators are taken; one pattern is there
   await admin.refused('BAD_REQUEST', 'POST', '/realm/filters', ISSUE)
 })
 
-test('E107: what a template makes an address of is a link only where it is the address of a page', async () => {
+test('POST /realm/filters: what a template makes an address of is a link only where it is the address of a page', async () => {
   await admin.post('/realm/filters', { pattern: 'run(?P<x>\\S+)', url_template: 'javascript:{x}' })
   const channel = rig.channel('play', [rig.owner])
   const { id } = await rig.owner.post('/messages', { type: 'stream', to: channel.id, topic: 'x', content: 'runme' })
   assert.doesNotMatch((await rig.owner.get(`/messages/${id}`)).message.content, /javascript/)
 })
 
-test('E118: playgrounds are made, told and removed', async () => {
+test('/realm/playgrounds: playgrounds are made, told and removed', async () => {
   const queue = await rig.owner.register({ event_types: ['realm_playgrounds'] })
   const values = { name: 'Rust', pygments_language: 'rust', url_template: 'https://play.example/?code={code}' }
   const { id } = await admin.post('/realm/playgrounds', values)

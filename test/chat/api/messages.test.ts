@@ -12,7 +12,7 @@ const { rig, hamlet, cordelia } = chatForEachTest({ hamlet: 'member', cordelia: 
 const send = (client: Client, to: number | number[], content: string, topic?: string, more = {}) =>
   client.post('/messages', { type: typeof to === 'number' ? 'channel' : 'direct', to, content, topic, ...more })
 
-test('E10: a message reaches subscribers and nobody else, in one order, with the flags of each', async () => {
+test('POST /messages: a message reaches subscribers and nobody else, in one order, with the flags of each', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const own = await hamlet.register({ apply_markdown: true })
   const others = await cordelia.register()
@@ -44,7 +44,7 @@ test('E10: a message reaches subscribers and nobody else, in one order, with the
   )
 })
 
-test('E10: direct messages have one conversation for each set of people, notes to oneself too', async () => {
+test('POST /messages: direct messages have one conversation for each set of people, notes to oneself too', async () => {
   const queue = await cordelia.register()
   const first = await send(hamlet, [cordelia.user.id], 'one')
   const second = await cordelia.post('/messages', { type: 'private', to: hamlet.user.email, content: 'two' })
@@ -70,7 +70,7 @@ test('E10: direct messages have one conversation for each set of people, notes t
   ])
 })
 
-test('E10: what cannot be sent is refused with the code that says why', async () => {
+test('POST /messages: what cannot be sent is refused with the code that says why', async () => {
   const secret = rig.channel('Secret', [cordelia], { isPrivate: true, historyPublicToSubscribers: false })
   const archived = rig.channel('Old', [hamlet], { isArchived: true })
   const quiet = rig.channel('Quiet', [hamlet], { topicsPolicy: 'disable_empty_topic' })
@@ -87,7 +87,7 @@ test('E10: what cannot be sent is refused with the code that says why', async ()
   await hamlet.refused('REQUEST_CONFUSING_VAR', 'POST', '/messages', { ...values, to: quiet.id, subject: 'z' })
 })
 
-test('E12, E13, E16, E17: what lies in an archived channel stays as it is, and is read', async () => {
+test('/messages/:message_id: what lies in an archived channel stays as it is, and is read', async () => {
   const [channel, other] = [rig.channel('Old', [hamlet]), rig.channel('New', [hamlet])]
   const { id } = await send(hamlet, channel.id, 'To be', 'Plays')
   await hamlet.post(`/messages/${id}/reactions`, { emoji_name: 'tada' })
@@ -111,7 +111,7 @@ test('E12, E13, E16, E17: what lies in an archived channel stays as it is, and i
   assert.equal(message.reactions.length, 1)
 })
 
-test('E10: long contents and topics are cut, and say so', async () => {
+test('POST /messages: long contents and topics are cut, and say so', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const { id } = await send(hamlet, channel.id, '🙂'.repeat(10_001), 't'.repeat(70))
   const { message } = await hamlet.get(`/messages/${id}`, { apply_markdown: false })
@@ -120,7 +120,7 @@ test('E10: long contents and topics are cut, and say so', async () => {
   assert.equal(message.subject, `${'t'.repeat(57)}...`)
 })
 
-test('E11: unknown and inaccessible messages are one answer', async () => {
+test('GET /messages/:message_id: unknown and inaccessible messages are one answer', async () => {
   const secret = rig.channel('Secret', [cordelia], { isPrivate: true, historyPublicToSubscribers: false })
   const { id } = await send(cordelia, secret.id, 'hush', 'x')
   const hidden = await hamlet.refused('BAD_REQUEST', 'GET', `/messages/${id}`)
@@ -128,14 +128,14 @@ test('E11: unknown and inaccessible messages are one answer', async () => {
   assert.deepEqual(hidden.body, missing.body)
 })
 
-test('E11: whoever comes to a public channel later reads its history, as read', async () => {
+test('GET /messages/:message_id: whoever comes to a public channel later reads its history, as read', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const { id } = await send(hamlet, channel.id, 'before', 'x')
   const { message } = await cordelia.get(`/messages/${id}`)
   assert.deepEqual(message.flags, ['read', 'historical'])
 })
 
-test('E12: an edit is told to readers, kept in the history and bound to its hash', async () => {
+test('PATCH /messages/:message_id: an edit is told to readers, kept in the history and bound to its hash', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const { id } = await send(hamlet, channel.id, 'first', 'x')
   const queue = await cordelia.register({ apply_markdown: true })
@@ -172,7 +172,7 @@ test('E12: an edit is told to readers, kept in the history and bound to its hash
   await hamlet.refused('BAD_REQUEST', 'PATCH', `/messages/${id}`, { content: 'third' })
 })
 
-test('E12: a topic is moved whole, with its notices, and its messages stay read or unread', async () => {
+test('PATCH /messages/:message_id: a topic is moved whole, with its notices, and its messages stay read or unread', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const first = await send(hamlet, channel.id, 'one', 'old')
   const second = await send(hamlet, channel.id, 'two', 'old')
@@ -206,7 +206,7 @@ test('E12: a topic is moved whole, with its notices, and its messages stay read 
   assert.ok(!moved.unread_message_ids.includes(first.id))
 })
 
-test('E12: moving into a private channel takes the messages from those who are not in it', async () => {
+test('PATCH /messages/:message_id: moving into a private channel takes the messages from those who are not in it', async () => {
   const open = rig.channel('Denmark', [hamlet, cordelia])
   const secret = rig.channel('Secret', [hamlet], { isPrivate: true, historyPublicToSubscribers: false })
   const { id } = await send(hamlet, open.id, 'one', 'topic')
@@ -227,7 +227,7 @@ test('E12: moving into a private channel takes the messages from those who are n
   assert.equal((await hamlet.get(`/messages/${id}`)).message.stream_id, secret.id)
 })
 
-test('E12: an old topic moved whole says how much of it may be moved; moderators are not bound', async () => {
+test('PATCH /messages/:message_id: an old topic moved whole says how much of it may be moved; moderators are not bound', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const moderator = rig.account('shiva', ROLES.moderator)
   await send(hamlet, channel.id, 'old', 'topic')
@@ -242,7 +242,7 @@ test('E12: an old topic moved whole says how much of it may be moved; moderators
   await moderator.patch(`/messages/${id}`, values)
 })
 
-test('E12: resolving posts a notice that most have read; undone at once, it goes again', async () => {
+test('PATCH /messages/:message_id: resolving posts a notice that most have read; undone at once, it goes again', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   const queue = await cordelia.register()
@@ -258,7 +258,7 @@ test('E12: resolving posts a notice that most have read; undone at once, it goes
   )
 })
 
-test('E13: a deleted message is gone for everybody who could see it', async () => {
+test('DELETE /messages/:message_id: a deleted message is gone for everybody who could see it', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   const queue = await cordelia.register()
@@ -274,7 +274,7 @@ test('E13: a deleted message is gone for everybody who could see it', async () =
   assert.ok(next.id > id)
 })
 
-test('E15: receipts are given where the organization has them, without those who give none', async () => {
+test('GET /messages/:message_id/read_receipts: receipts are given where the organization has them, without those who give none', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia, rig.owner])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   await hamlet.refused('BAD_REQUEST', 'GET', `/messages/${id}/read_receipts`)
@@ -286,7 +286,7 @@ test('E15: receipts are given where the organization has them, without those who
   assert.deepEqual((await hamlet.get(`/messages/${id}/read_receipts`)).user_ids, [cordelia.user.id])
 })
 
-test('E18: only what really changed is told, and what he left is not marked unread', async () => {
+test('POST /messages/flags: only what really changed is told, and what he left is not marked unread', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const other = rig.channel('Elsinore', [hamlet])
   const first = await send(hamlet, channel.id, 'one', 'topic')
@@ -323,7 +323,7 @@ test('E18: only what really changed is told, and what he left is not marked unre
     await cordelia.refused('BAD_REQUEST', 'POST', '/messages/flags', { messages: [1], ...wrong })
 })
 
-test('E18: what somebody stars that he did not receive is his from then on, read', async () => {
+test('POST /messages/flags: what somebody stars that he did not receive is his from then on, read', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   await cordelia.post('/messages/flags', { messages: [id], op: 'add', flag: 'starred' })
@@ -332,7 +332,7 @@ test('E18: what somebody stars that he did not receive is his from then on, read
   assert.deepEqual((await cordelia.register()).snapshot.starred_messages, [id])
 })
 
-test('E20, 4.2.1: unread messages are listed by place, and all of them marked read', async () => {
+test('POST /mark_all_as_read, 4.2.1: unread messages are listed by place, and all of them marked read', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const ids: number[] = []
   for (const topic of ['a', 'b', 'a']) ids.push((await send(hamlet, channel.id, 'x', topic)).id)
@@ -363,7 +363,7 @@ test('E20, 4.2.1: unread messages are listed by place, and all of them marked re
   assert.equal((await cordelia.register()).snapshot.unread_msgs.count, 0)
 })
 
-test('E26, E27: typing is told to those who may see it, if they care', async () => {
+test('/messages/:message_id/typing, POST /typing: typing is told to those who may see it, if they care', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const queue = await cordelia.register({
     client_capabilities: { notification_settings_null: true, stream_typing_notifications: true },
@@ -389,7 +389,7 @@ test('E26, E27: typing is told to those who may see it, if they care', async () 
   await cordelia.refused('BAD_REQUEST', 'POST', `/messages/${id}/typing`, { op: 'start' })
 })
 
-test('E26, E27: the empty topic has its name for clients that know no other', async () => {
+test('/messages/:message_id/typing, POST /typing: the empty topic has its name for clients that know no other', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const topics = async (empty_topic_name: boolean) => {
     const queue = await cordelia.register({
@@ -431,7 +431,7 @@ test('a narrow of a registration filters messages alone', async () => {
   await cordelia.refused('BAD_NARROW', 'POST', '/register', { narrow: [['is', 'nonsense']] })
 })
 
-test('E16, E17: reactions are told, listed and taken back; a later one has the name of the first', async () => {
+test('/messages/:message_id/reactions: reactions are told, listed and taken back; a later one has the name of the first', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   const queue = await hamlet.register()
@@ -474,7 +474,7 @@ test('mentions of people, groups, everybody and alert words are flags of those t
   assert.deepEqual(await flagsOf(cordelia, named.id), [])
 })
 
-test('E22: a topic is marked read, and there is none of another name', async () => {
+test('POST /mark_topic_as_read: a topic is marked read, and there is none of another name', async () => {
   const channel = rig.channel('Padua', [hamlet, cordelia])
   const ids: number[] = []
   for (const topic of ['Plays', 'plays', 'Games']) ids.push((await send(hamlet, channel.id, 'words', topic)).id)
@@ -486,7 +486,7 @@ test('E22: a topic is marked read, and there is none of another name', async () 
   await cordelia.refused('BAD_REQUEST', 'POST', '/mark_topic_as_read', { ...values, stream_id: 9999 })
 })
 
-test('E23: a text is rendered as it would be if it were sent', async () => {
+test('POST /messages/render: a text is rendered as it would be if it were sent', async () => {
   const content = `**bold** @**Cordelia Test|${cordelia.user.id}**`
   const { rendered } = await hamlet.post('/messages/render', { content })
   const channel = rig.channel('Mantua', [hamlet])

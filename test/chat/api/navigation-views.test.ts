@@ -8,7 +8,7 @@ const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'm
 
 const at = (fragment: string) => `/navigation_views/${encodeURIComponent(fragment)}`
 
-describe('E41: navigation views', () => {
+describe('/navigation_views: navigation views', () => {
   it('are added, changed and removed, told to oneself alone, and there after a restart', async () => {
     const queue = await hamlet.register({ event_types: ['navigation_view'] })
     const others = await ophelia.register({ event_types: ['navigation_view'] })

@@ -7,7 +7,7 @@ import { chatSuite } from '../support/suite.ts'
 
 const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
-describe('E82: alert words', () => {
+describe('/users/me/alert_words: alert words', () => {
   it('are added, kept once in whatever case, and taken away', async () => {
     const queue = await hamlet.register({ event_types: ['alert_words'] })
     const { alert_words } = await hamlet.post('/users/me/alert_words', {
@@ -40,7 +40,7 @@ describe('E82: alert words', () => {
   })
 })
 
-describe('E83: muted users', () => {
+describe('/users/me/muted_users/:user_id: muted users', () => {
   it('are kept with the time, told to oneself, and let go', async () => {
     const queue = await hamlet.register({ event_types: ['muted_users'] })
     await hamlet.post(`/users/me/muted_users/${ophelia.user.id}`)
@@ -83,7 +83,7 @@ describe('E83: muted users', () => {
   })
 })
 
-describe('E87: onboarding steps', () => {
+describe('POST /users/me/onboarding_steps: onboarding steps', () => {
   it('what was seen is not shown again', async () => {
     const names = (steps: { name: string }[]) => steps.map(({ name }) => name)
     const queue = await hamlet.register()

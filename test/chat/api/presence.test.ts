@@ -10,7 +10,7 @@ const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'm
 const seconds = () => Math.floor(rig.now() / 1000)
 const SIMPLE = { client_capabilities: { notification_settings_null: true, simplified_presence_events: true } }
 
-describe('E79: reporting presence', () => {
+describe('POST /users/me/presence: reporting presence', () => {
   it('answers by address for old clients, and by id for those that ask for what is newer', async () => {
     const first = await hamlet.post('/users/me/presence', { status: 'active' })
     const at = seconds()
@@ -94,8 +94,8 @@ describe('E79: reporting presence', () => {
   })
 })
 
-describe('E80, E81: asking for presence', () => {
-  it('E80: of one account, by id and by address', async () => {
+describe('GET /users/:user_id/presence, GET /realm/presence: asking for presence', () => {
+  it('GET /users/:user_id/presence: of one account, by id and by address', async () => {
     await hamlet.post('/users/me/presence', { status: 'active' })
     for (const who of [hamlet.user.id, 'hamlet@example.com']) {
       const { presence } = await ophelia.get(`/users/${who}/presence`)
@@ -106,14 +106,14 @@ describe('E80, E81: asking for presence', () => {
     await ophelia.refused('BAD_REQUEST', 'GET', '/users/9999/presence')
   })
 
-  it('E81: of everybody, by address', async () => {
+  it('GET /realm/presence: of everybody, by address', async () => {
     const { presences, server_timestamp } = await ophelia.get('/realm/presence')
     assert.ok('hamlet@example.com' in presences)
     assert.equal(server_timestamp, seconds())
   })
 })
 
-describe('E78, E76, E77: status', () => {
+describe('POST /users/me/status, GET /users/:user_id/status, POST /users/:user_id/status: status', () => {
   it('text and emoji are kept, told and cleared', async () => {
     const queue = await ophelia.register({ event_types: ['user_status'] })
     await hamlet.post('/users/me/status', { status_text: ' on vacation ', emoji_name: 'car' })
@@ -179,7 +179,7 @@ describe('E78, E76, E77: status', () => {
     })
   })
 
-  it('E77: administrators set that of others, members do not', async () => {
+  it('POST /users/:user_id/status: administrators set that of others, members do not', async () => {
     const admin = rig.account('iago', ROLES.administrator)
     await admin.post(`/users/${ophelia.user.id}/status`, { status_text: 'in a brook' })
     assert.equal((await hamlet.get(`/users/${ophelia.user.id}/status`)).status.status_text, 'in a brook')

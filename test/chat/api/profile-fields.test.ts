@@ -13,7 +13,7 @@ const CHOICES = { 0: { text: 'Vim', order: '1' }, 1: { text: 'Emacs', order: '2'
 const profileOf = async (user: Client) =>
   (await admin.get(`/users/${user.user.id}`, { include_custom_profile_fields: true })).user.profile_data
 
-describe('E117: fields', () => {
+describe('/realm/profile_fields: fields', () => {
   it('are made, changed, ordered and removed, and all of them told each time', async () => {
     const queue = await hamlet.register({ event_types: ['custom_profile_fields'] })
     const phone = await add({ field_type: 1, name: ' Phone ', hint: 'with its code', required: true })
@@ -124,7 +124,7 @@ describe('E117: fields', () => {
   })
 })
 
-describe('E86, E72: values', () => {
+describe('/users/me/profile_data, PATCH /users/:user_id: values', () => {
   it('are at most a hundred at once, since everybody hears of each', async () => {
     const data = Array.from({ length: 101 }, () => ({ id: 1, value: null }))
     const path = '/users/me/profile_data'

@@ -14,7 +14,7 @@ const DEVICE = {
   encrypted_push_registration: 'MTIz',
 }
 
-test('E134: without a relay a registration is kept, told to its owner as pending, and the answer says why', async () => {
+test('POST /mobile_push/register: without a relay a registration is kept, told to its owner as pending, and the answer says why', async () => {
   const own = await hamlet.register({ event_types: ['push_device'] })
   const other = await rig.owner.register({ event_types: ['push_device'] })
   await hamlet.refused('PUSH_SERVICE_NOT_CONFIGURED', 'POST', '/mobile_push/register', DEVICE)
@@ -28,7 +28,7 @@ test('E134: without a relay a registration is kept, told to its owner as pending
     assert.equal((await hamlet.call('POST', '/mobile_push/register', { ...DEVICE, ...wrong })).body.result, 'error')
 })
 
-test('E137, E138, E135: tokens are kept and removed; a test says that there is no service', async () => {
+test('/users/me/apns_device_token, /users/me/android_gcm_reg_id, POST /mobile_push/test_notification: tokens are kept and removed; a test says that there is no service', async () => {
   await hamlet.post('/users/me/apns_device_token', { token: 'ABCD', appid: 'org.zulip.Zulip' })
   await hamlet.post('/users/me/apns_device_token', { token: 'ABCD', appid: 'org.zulip.Zulip' })
   await hamlet.post('/users/me/android_gcm_reg_id', { token: 'any text:at-all' })
@@ -49,12 +49,12 @@ test('E137, E138, E135: tokens are kept and removed; a test says that there is n
   await hamlet.refused('BAD_REQUEST', 'POST', '/users/me/android_gcm_reg_id', { token: 'x'.repeat(4097) })
 })
 
-test('E136: no device is active', async () => {
+test('POST /mobile_push/e2ee/test_notification: no device is active', async () => {
   for (const values of [{}, { push_account_id: 2408 }])
     await hamlet.refused('NO_ACTIVE_PUSH_DEVICE', 'POST', '/mobile_push/e2ee/test_notification', values)
 })
 
-test('E139: no provider of calls is configured', async () => {
+test('/calls: no provider of calls is configured', async () => {
   await hamlet.refused('BAD_REQUEST', 'POST', '/calls/zoom/create', { is_video_call: true })
   await hamlet.refused('BAD_REQUEST', 'POST', '/calls/constructorgroups/create')
   await hamlet.refused('BAD_REQUEST', 'GET', '/calls/bigbluebutton/create', { meeting_name: 'play' })

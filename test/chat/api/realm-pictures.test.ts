@@ -16,7 +16,7 @@ for (const [path, values, name, unset] of [
   ['/realm/logo', {}, 'logo', 'D'],
   ['/realm/logo', { night: true }, 'night_logo', 'D'],
 ] as const)
-  test(`E120: ${name} is set, told, fetched by everybody, replaced and taken away`, async () => {
+  test(`/realm: ${name} is set, told, fetched by everybody, replaced and taken away`, async () => {
     const { owner } = rig
     const field = `${path.slice('/realm/'.length)}_url`
     const queue = await rig.account(`hamlet-${name}`).register({ event_types: ['realm'] })
@@ -41,7 +41,7 @@ for (const [path, values, name, unset] of [
     assert.deepEqual(events.at(-1).data, { [`${name}_url`]: first, [`${name}_source`]: unset })
   })
 
-test('E120: a picture that is none, too large or absent is refused', async () => {
+test('/realm: a picture that is none, too large or absent is refused', async () => {
   for (const path of ['/realm/icon', '/realm/logo']) {
     assert.equal((await rig.owner.upload('POST', path, Buffer.from('GIF89a'), { night: false })).body.code, 'BAD_IMAGE')
     assert.equal((await rig.owner.upload('POST', path, Buffer.alloc(5 * 1024 * 1024 + 1))).status, 413)
@@ -49,7 +49,7 @@ test('E120: a picture that is none, too large or absent is refused', async () =>
   }
 })
 
-test('E1: the icon is told to whoever signs in, with the whole address', async () => {
+test('GET /server_settings: the icon is told to whoever signs in, with the whole address', async () => {
   const before = (await rig.anonymous('GET', '/server_settings')).body.realm_icon
   assert.match(before, /^https:\/\/chat\.example\/static\/images\/default-icon\.png\?version=0$/)
   await rig.owner.upload('POST', '/realm/icon', picture(30))

@@ -38,7 +38,7 @@ const OTHER: Json = {
 const group = (name: string): number => rig.chat.realm.state.groupByName.get(name)!.id
 const withoutIds = (events: Json[]) => events.map(({ id: _, ...event }) => event)
 
-describe('E103: each setting of 2.6', () => {
+describe('PATCH /realm: each setting of 2.6', () => {
   const changeable = Object.entries<RealmSetting>(REALM_SETTINGS).filter(([, { who }]) => who !== null)
   for (const [name, { who, event, default: value }] of changeable)
     it(`${name} is changed by ${who}, answered, told and in the next registration`, async () => {
@@ -147,7 +147,7 @@ describe('E103: each setting of 2.6', () => {
     )
   })
 
-  it('E1: name, description and whether anybody may look in are told to whoever signs in', async () => {
+  it('GET /server_settings: name, description and whether anybody may look in are told to whoever signs in', async () => {
     await admin.patch('/realm', { name: 'Elsinore', description: 'A **castle**', enable_spectator_access: true })
     rig.channel('open', [rig.owner], { isWebPublic: true })
     const { body } = await rig.anonymous('GET', '/server_settings')
@@ -157,7 +157,7 @@ describe('E103: each setting of 2.6', () => {
   })
 })
 
-describe('E103: each right of 7.2', () => {
+describe('PATCH /realm: each right of 7.2', () => {
   for (const [name, setting] of Object.entries(REALM_GROUP_SETTINGS))
     it(`${name} takes a group, people and groups, or says why not`, async () => {
       const { ownersOnly, only, nobody, everyone } = setting as {
@@ -245,7 +245,7 @@ describe('E103: each right of 7.2', () => {
   })
 })
 
-describe('E104: settings of accounts to come', () => {
+describe('PATCH /realm/user_settings_defaults: settings of accounts to come', () => {
   it('are told, kept, and what new people begin with; bots and those who are there do not', async () => {
     const queue = await admin.register({ event_types: ['realm_user_settings_defaults'] })
     const chosen = {
@@ -302,7 +302,7 @@ describe('E104: settings of accounts to come', () => {
   })
 })
 
-describe('E119: trying the welcome message', () => {
+describe('POST /realm/test_welcome_bot_custom_message: trying the welcome message', () => {
   it('the Welcome Bot sends it to whoever asks', async () => {
     const { message_id } = await admin.post('/realm/test_welcome_bot_custom_message', {
       welcome_message_custom_text: ' Hello, *you* ',
@@ -317,7 +317,7 @@ describe('E119: trying the welcome message', () => {
   })
 })
 
-describe('E71: whoever comes', () => {
+describe('POST /users: whoever comes', () => {
   const come = (name: string) =>
     admin.post('/users', { email: `${name}@example.com`, password: 'a long password', full_name: `${name} Test` })
 
@@ -347,7 +347,7 @@ describe('E71: whoever comes', () => {
   })
 })
 
-describe('E124: ending the organisation', () => {
+describe('POST /realm/deactivate: ending the organisation', () => {
   it('whoever waits for events is told, every call is refused, and the administrator of the server undoes it', async () => {
     const queue = await admin.register()
     const waiting = admin.call('GET', '/events', { queue_id: queue.snapshot.queue_id, last_event_id: -1 })

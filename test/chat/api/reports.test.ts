@@ -11,13 +11,13 @@ const sendTo = async (to: object, content: string): Promise<number> =>
   (await claudius.post('/messages', { ...to, content })).id
 const inChannel = () => ({ type: 'stream', to: channelId, topic: 'throne' })
 
-test('E25: without a channel for them there are no reports', async () => {
+test('/messages/:message_id/report: without a channel for them there are no reports', async () => {
   const id = await sendTo(inChannel(), 'poison')
   const { body } = await hamlet.refused('BAD_REQUEST', 'POST', `/messages/${id}/report`, { report_type: 'spam' })
   assert.match(body.msg, /Moderation request channel/)
 })
 
-test('E25: the Notification Bot tells who reports what and why, in a topic of whoever wrote it', async () => {
+test('/messages/:message_id/report: the Notification Bot tells who reports what and why, in a topic of whoever wrote it', async () => {
   const moderation = rig.channel('moderation', [rig.owner], { isPrivate: true })
   await rig.owner.patch('/realm', { moderation_request_channel_id: moderation.id })
   const queue = await rig.owner.register({ event_types: ['message'], apply_markdown: false })
@@ -47,7 +47,7 @@ test('E25: the Notification Bot tells who reports what and why, in a topic of wh
   )
 })
 
-test('E25: what cannot be read, has no such kind or no explanation is refused', async () => {
+test('/messages/:message_id/report: what cannot be read, has no such kind or no explanation is refused', async () => {
   const id = await sendTo(inChannel(), 'more poison')
   const own = (
     await claudius.post('/messages', { type: 'direct', to: [claudius.user.id], content: 'my offence is rank' })
@@ -63,14 +63,14 @@ test('E25: what cannot be read, has no such kind or no explanation is refused', 
   await hamlet.post(`/messages/${id}/report`, { report_type: 'norms', description: '😀'.repeat(1000) })
 })
 
-test('E25: nobody keeps a message from being reported by its length as HTML', async () => {
+test('/messages/:message_id/report: nobody keeps a message from being reported by its length as HTML', async () => {
   const queue = await rig.owner.register({ event_types: ['message'], apply_markdown: false })
   const id = await sendTo(inChannel(), 'a'.repeat(10_000))
   await hamlet.post(`/messages/${id}/report`, { report_type: 'spam' })
   assert.equal((await queue.events()).length, 1)
 })
 
-test('E25: a channel that is not private is none for reports, which quote direct messages', async () => {
+test('/messages/:message_id/report: a channel that is not private is none for reports, which quote direct messages', async () => {
   const { owner } = rig
   const mustBePrivate = async (path: string, values: object): Promise<void> => {
     const { body } = await owner.refused('BAD_REQUEST', 'PATCH', path, { ...values })

@@ -6,7 +6,7 @@ import { chatSuite } from '../support/suite.ts'
 
 const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
-describe('E40: saved snippets', () => {
+describe('/saved_snippets: saved snippets', () => {
   it('are made, changed and removed, told to oneself alone, and there after a restart', async () => {
     const queue = await hamlet.register({ event_types: ['saved_snippets'] })
     const others = await ophelia.register({ event_types: ['saved_snippets'] })

@@ -32,7 +32,7 @@ async function noticesTo(client: Client): Promise<string[]> {
   return messages.map(({ content }: { content: string }) => content)
 }
 
-describe('E29 to E32: scheduled messages', () => {
+describe('/scheduled_messages: scheduled messages', () => {
   it('to a channel and to people are listed, told to the sender alone, and sent once when it is time', async () => {
     const channel = rig.channel('castle', [hamlet, ophelia])
     const queue = await hamlet.register({ event_types: ['scheduled_messages', 'message'] })
@@ -209,7 +209,7 @@ describe('E29 to E32: scheduled messages', () => {
   })
 })
 
-describe('E33 to E35: reminders', () => {
+describe('/reminders: reminders', () => {
   it('come as a direct message that quotes the message and the note', async () => {
     const channel = rig.channel('tower', [hamlet, ophelia])
     const content = 'Look:\n```\ncode\n```'

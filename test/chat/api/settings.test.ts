@@ -29,7 +29,7 @@ function otherValue(name: string): unknown {
 
 const settingsOf = async (client: Client) => (await client.register()).snapshot.user_settings
 
-describe("E84: one's own settings", () => {
+describe("PATCH /settings: one's own settings", () => {
   it('every one is changed, told to its owner and to nobody else, and in the next snapshot', async () => {
     const user = rig.account('gertrude')
     const own = await user.register({ event_types: ['user_settings'] })
@@ -118,7 +118,7 @@ describe("E84: one's own settings", () => {
     assert.equal(modern.user_settings.color_scheme, 2)
   })
 
-  it('E88: the two paths of old clients change the same', async () => {
+  it('/settings: the two paths of old clients change the same', async () => {
     await hamlet.patch('/settings/display', { left_side_userlist: true })
     await hamlet.patch('/settings/notifications', { enable_sounds: false })
     const settings = await settingsOf(hamlet)
@@ -127,7 +127,7 @@ describe("E84: one's own settings", () => {
   })
 })
 
-describe('E84: name, address, password', () => {
+describe('PATCH /settings: name, address, password', () => {
   it('a name is changed and told to all', async () => {
     const user = rig.account('marcellus')
     const queue = await hamlet.register({ event_types: ['realm_user'] })
@@ -186,7 +186,7 @@ describe('E84: name, address, password', () => {
   })
 })
 
-describe('E84: settings of many (level 444)', () => {
+describe('PATCH /settings: settings of many (level 444)', () => {
   it('administrators set what users have not set themselves', async () => {
     const [chooses, leaves] = [rig.account('lucio'), rig.account('angelo')]
     await chooses.patch('/settings', { starred_message_counts: false })

@@ -37,7 +37,7 @@ test('they are told nothing unless the organization lets them in, and nothing el
   await letIn(false)
 })
 
-test('E6: a snapshot without a queue, of the organization and its web-public channels, and nothing of anybody', async () => {
+test('POST /register: a snapshot without a queue, of the organization and its web-public channels, and nothing of anybody', async () => {
   await letIn(true)
   const body = await told('POST', '/register', { client_gravatar: false })
   assert.deepEqual([body.queue_id, body.last_event_id, body.zulip_feature_level], [null, -1, 500])
@@ -60,7 +60,7 @@ test('E6: a snapshot without a queue, of the organization and its web-public cha
   await letIn(false)
 })
 
-test('E67, E68: people have their names and pictures, and no address and no profile', async () => {
+test('GET /users, GET /users/:user_id: people have their names and pictures, and no address and no profile', async () => {
   await letIn(true)
   const { members } = await told('GET', '/users', { include_custom_profile_fields: true })
   const one = (await told('GET', `/users/${hamlet.user.id}`, { include_custom_profile_fields: true })).user

@@ -30,13 +30,13 @@ const EVENTS: [widget: string, data: object, who: 'both' | 'author' | 'nobody'][
   ['/todo', { type: 'vote', key: 'canned,0', vote: 1 }, 'nobody'],
 ]
 for (const [widget, data, who] of EVENTS)
-  test(`E28: ${JSON.stringify(data)} on ${widget} is for ${who}`, async () => {
+  test(`POST /submessage: ${JSON.stringify(data)} on ${widget} is for ${who}`, async () => {
     const id = await send(`${widget} Lunch\nsoup`)
     assert.equal((await add(author, id, data)).status === 200, who !== 'nobody')
     assert.equal((await add(other, id, data)).status === 200, who === 'both')
   })
 
-test('E28: it is told to those who have the message, and stays with it, also when that is moved', async () => {
+test('POST /submessage: it is told to those who have the message, and stays with it, also when that is moved', async () => {
   const id = await send('/poll Lunch?\nsoup')
   const queue = await other.register({ event_types: ['submessage'] })
   const stranger = await rig.owner.register({ event_types: ['submessage'] })
@@ -53,7 +53,7 @@ test('E28: it is told to those who have the message, and stays with it, also whe
   assert.equal((await author.get(`/messages/${id}`)).message.submessages.length, 2)
 })
 
-test('E28: only the author begins a widget on a message that has none, and it is one that clients know', async () => {
+test('POST /submessage: only the author begins a widget on a message that has none, and it is one that clients know', async () => {
   const id = await send('What shall we eat?')
   const poll = { widget_type: 'poll', extra_data: { question: 'Lunch?', options: ['soup'] } }
   assert.equal((await add(other, id, poll)).status, 400)
@@ -64,7 +64,7 @@ test('E28: only the author begins a widget on a message that has none, and it is
   await author.refused('BAD_REQUEST', 'PATCH', `/messages/${id}`, { content: 'other' })
 })
 
-test('E28: other kinds, broken data, too much of it and messages out of sight are refused', async () => {
+test('POST /submessage: other kinds, broken data, too much of it and messages out of sight are refused', async () => {
   const id = await send('/poll')
   const values = { message_id: id, msg_type: 'widget', content: '{}' }
   await author.refused('REQUEST_VARIABLE_INVALID', 'POST', '/submessage', { ...values, msg_type: 'game' })

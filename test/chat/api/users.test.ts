@@ -16,8 +16,8 @@ const {
 const PASSWORD = 'to be or not to be'
 const NOTHING_UNREAD = { count: 0, pms: [], streams: [], huddles: [], mentions: [], old_unreads_missing: false }
 
-describe('E67 to E70: reading accounts', () => {
-  it('E67: everybody is listed with the fields of the contract, the service itself is not', async () => {
+describe('GET /users, GET /users/:user_id, GET /users/me: reading accounts', () => {
+  it('GET /users: everybody is listed with the fields of the contract, the service itself is not', async () => {
     const { members } = await hamlet.get('/users')
     assert.deepEqual(
       members.map(({ email }: { email: string }) => email),
@@ -44,21 +44,21 @@ describe('E67 to E70: reading accounts', () => {
     })
   })
 
-  it('E67: ids choose accounts, and people have profile data where they are asked for', async () => {
+  it('GET /users: ids choose accounts, and people have profile data where they are asked for', async () => {
     const values = { user_ids: [hamlet.user.id, 9999], include_custom_profile_fields: true }
     const { members } = await guest.get('/users', values)
     assert.equal(members.length, 1)
     assert.deepEqual(members[0].profile_data, {})
   })
 
-  it('E68, E69: one account by id and by address; whoever is unknown is not there', async () => {
+  it('GET /users/:user_id: one account by id and by address; whoever is unknown is not there', async () => {
     for (const who of [hamlet.user.id, 'hamlet@example.com', 'HAMLET@example.com']) {
       assert.equal((await guest.get(`/users/${who}`)).user.full_name, 'Hamlet Test')
     }
     for (const who of [9999, 'nobody@example.com', 'x']) await guest.refused('BAD_REQUEST', 'GET', `/users/${who}`)
   })
 
-  it('E70: oneself, at the top of the answer', async () => {
+  it('GET /users/me: oneself, at the top of the answer', async () => {
     const me = await hamlet.get('/users/me')
     assert.equal(me.user_id, hamlet.user.id)
     assert.equal(me.role, 400)
@@ -119,7 +119,7 @@ describe('who sees an address', () => {
   })
 })
 
-describe('E71: making an account', () => {
+describe('POST /users: making an account', () => {
   it('it can sign in at once, and everybody hears of it', async () => {
     const queue = await hamlet.register({ event_types: ['realm_user', 'user_group'] })
     const { user_id } = await admin.post('/users', {
@@ -172,7 +172,7 @@ describe('E71: making an account', () => {
   })
 })
 
-describe('E72: changing an account', () => {
+describe('PATCH /users/:user_id: changing an account', () => {
   it('a name and an address, told to all', async () => {
     const user = rig.account('gertrude')
     const queue = await guest.register({ event_types: ['realm_user'] })
@@ -313,7 +313,7 @@ describe('E72: changing an account', () => {
   })
 })
 
-describe('E73 to E75: deactivating and reactivating', () => {
+describe('DELETE /users/:user_id, DELETE /users/me, POST /users/:user_id/reactivate: deactivating and reactivating', () => {
   it('whoever is deactivated is told so, loses his queues, and comes back with his key', async () => {
     const user = rig.account('laertes')
     const queue = await hamlet.register({ event_types: ['realm_user', 'user_group'] })
@@ -334,7 +334,7 @@ describe('E73 to E75: deactivating and reactivating', () => {
     await user.get('/users/me')
   })
 
-  it('E73: whoever was there a moment ago is there no longer', async () => {
+  it('DELETE /users/:user_id: whoever was there a moment ago is there no longer', async () => {
     const user = rig.account('marcellus')
     await user.post('/users/me/presence', { status: 'active' })
     const capable = { client_capabilities: { notification_settings_null: true, simplified_presence_events: true } }
@@ -347,7 +347,7 @@ describe('E73 to E75: deactivating and reactivating', () => {
     )
   })
 
-  it('E75: what was sent to his channels meanwhile did not reach him, and what is sent then does', async () => {
+  it('POST /users/:user_id/reactivate: what was sent to his channels meanwhile did not reach him, and what is sent then does', async () => {
     const user = rig.account('reynaldo')
     const shut = { isPrivate: true, historyPublicToSubscribers: false }
     const channels = [rig.channel('hall', [rig.owner, user]), rig.channel('closet', [rig.owner, user], shut)]
@@ -402,7 +402,7 @@ describe('E73 to E75: deactivating and reactivating', () => {
     only.close()
   })
 
-  it('E74: people go by themselves; members deactivate nobody else', async () => {
+  it('DELETE /users/me: people go by themselves; members deactivate nobody else', async () => {
     const user = rig.account('rosencrantz')
     await user.refused('BAD_REQUEST', 'DELETE', `/users/${hamlet.user.id}`)
     await user.delete('/users/me')

@@ -336,7 +336,7 @@ describe('E140: an outgoing webhook', () => {
   })
 })
 
-describe('E90, E91: bots with a service', () => {
+describe('/bots: bots with a service', () => {
   it('an address is a URL of http or https', async () => {
     const good = { full_name: 'Good Bot', short_name: 'good', bot_type: 3 }
     const refuse = (values: object) =>
