@@ -65,7 +65,11 @@ export function compile(gates: readonly LevelChange[]): CompiledChanges {
   }
 }
 
-const declared = (name: string): AnyDeclaration => DECLARATIONS.find((one) => endpointName(one) === name)!
+function declared(name: string): AnyDeclaration {
+  const known = DECLARATIONS.find((one) => endpointName(one) === name)
+  if (known === undefined) throw new Error(`No endpoint is ${name}`)
+  return known
+}
 
 /** Wherever the server says its own. */
 const LEVEL_ITSELF = edit(
@@ -144,7 +148,8 @@ function editEvent(
 ): readonly Json[] {
   if (pair === undefined) {
     visit(event, path, edit)
-    return isDict === true && Object.keys(event[path[0]!] ?? {}).length === 0 ? [] : [event]
+    const [member = ''] = path
+    return isDict === true && Object.keys(event[member] ?? {}).length === 0 ? [] : [event]
   }
   const [name, value] = pair
   const object = { [event[name]]: event[value] }

@@ -205,14 +205,14 @@ export function readParameters<P extends Parameters>(
   const named: [string, Parameter<unknown>, string | undefined][] = []
   for (const [name, declared] of Object.entries(parameters)) {
     const names = [name, ...declared.aliases]
-    const used = names.filter((name) => sent.has(name))
+    const [used, other] = names.filter((name) => sent.has(name))
     for (const name of names) known.add(name)
-    if (used.length > 1) throw confusingParameters(used[0]!, used[1]!)
-    named.push([name, declared, used[0]])
+    if (used !== undefined && other !== undefined) throw confusingParameters(used, other)
+    named.push([name, declared, used === undefined ? undefined : sent.get(used)])
   }
   const input = Object.fromEntries(
-    named.map(([name, declared, used]) => {
-      if (used !== undefined) return [name, declared.read(sent.get(used)!, name)]
+    named.map(([name, declared, raw]) => {
+      if (raw !== undefined) return [name, declared.read(raw, name)]
       if (declared.fallback === null) throw missingParameter(name)
       return [name, declared.fallback.value]
     }),

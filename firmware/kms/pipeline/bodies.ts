@@ -29,8 +29,8 @@ export interface Bodies {
 
 export function createBodies(reader: BodyReader): Bodies {
   const read: Bodies['read'] = async (body, bytesMax, exchange, terms, onMismatch) => {
-    const contentType = exchange.header('content-type')
-    if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType ?? '')
+    const contentType = exchange.header('content-type') ?? ''
+    if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType)
     if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
     const bytes = await reader.read(exchange.openBody(), bytesMax, terms)
     terms.check() // before anything is said of what is in it
@@ -38,7 +38,7 @@ export function createBodies(reader: BodyReader): Bodies {
     if (body.kind === 'raw') return body.parse(bytes, type)
     try {
       if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
-        return body.parts(await parseMultipart(bytes, contentType!))
+        return body.parts(await parseMultipart(bytes, contentType))
       const text = readText(bytes)
       wipeBody(bytes) // before there is a copy more
       const value = parseText(text)

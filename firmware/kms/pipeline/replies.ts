@@ -53,12 +53,12 @@ export function replyOf(
   if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
   if ('bytes' in result) {
     const bytes = result.bytes as Uint8Array<ArrayBuffer>
-    return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
+    return bodyReply(result.status, bytes, typeOf(result.type, types), headers)
   }
   if ('file' in result) {
     const { file, type } = result
     headers['content-length'] = String(file.length)
-    return streamReply(200, piecesOf(file), types.includes(type) ? type : types[0]!, headers, onFailure)
+    return streamReply(200, piecesOf(file), typeOf(type, types), headers, onFailure)
   }
   if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
   if ('json' in result && result.json !== undefined) {
@@ -68,6 +68,9 @@ export function replyOf(
   }
   return emptyReply(result.status, headers)
 }
+
+/** What the client takes; `types` is what it likes, best first. */
+const typeOf = (type: string, types: readonly string[]): string => (types.includes(type) ? type : (types[0] ?? type))
 
 const PIECE_BYTES = 16 * 1024 // of a TLS record
 
