@@ -151,12 +151,12 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
-  /** The key was taken away: the process that had it goes. */
+  /** The key was taken away: the process that had it goes. Whether it was a lock shows in the state that follows at once. */
   function renew(): void {
     if (changes.isUnderWay) return
-    const isLocked = appliance.state === 'Locked'
-    if (isLocked) beginPause()
-    process.renew(isLocked ? 'none' : 'fresh')
+    if (appliance.state === 'Locked') beginPause()
+    process.renew()
+    queueMicrotask(sync)
   }
 
   function beginPause(): void {

@@ -10,6 +10,9 @@ import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { FromChat, Start } from '../link/link.ts'
 import { type ChatConnection, openChatConnection } from './chat-connection.ts'
 
+/** A lock ends one process long before another one may come, so none is asked for that follows at once. */
+type Wish = Exclude<ChatWish, 'fresh'>
+
 export interface ChatProcess {
   /** The one that runs. */
   readonly connection: ChatConnection | null
@@ -21,7 +24,7 @@ export interface ChatProcess {
   readonly isSpent: boolean
   /** Why it has failed; `retry` forgets it. */
   readonly problem: string | null
-  want(wish: ChatWish): void
+  want(wish: Wish): void
   retry(): void
   fail(reason: string): void
   /** It has crashed several times in a row; the boot manager starts it again by itself. */
@@ -33,8 +36,8 @@ export interface ChatProcess {
   opened(): void
   /** The organization is open no longer. */
   closed(): void
-  /** The key was taken away: the process that had it goes. `next` is what follows it. */
-  renew(next: 'fresh' | 'none'): void
+  /** The key was taken away: the process that had it goes. Another one comes when it is wanted. */
+  renew(): void
   /** None is wanted any more. */
   end(): void
   /** Resolves when nothing more comes from the last one, or it has taken too long. */
@@ -44,7 +47,7 @@ export interface ChatProcess {
 interface ChatProcessOptions {
   /** To it, whichever runs. */
   pipe: Duplex
-  want: (wish: ChatWish) => void
+  want: (wish: Wish) => void
   log: Log
   /** A system that has chosen a port keeps to it: clients go on after a lock. */
   port: number
@@ -69,11 +72,11 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   let chosenPort = options.port
   let problem: string | null = null
   let waiting: (() => void)[] = []
-  let wished: ChatWish = 'none'
+  let wished: Wish = 'none'
 
-  function want(wish: ChatWish): void {
+  function want(wish: Wish): void {
     if (wish === wished) return
-    wished = wish === 'fresh' ? 'running' : wish
+    wished = wish
     options.want(wish)
   }
 
@@ -195,12 +198,12 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       wakeWaiting()
     },
     closed: () => (isOpen = false),
-    renew(next) {
+    renew() {
       if (!isSpent) return
       connection?.send({ type: 'close' })
       isSpent = false
       over()
-      want(next)
+      want('none')
     },
     end() {
       isSpent = false
