@@ -77,17 +77,18 @@ export const passphraseRule = (size: number) => `10 to 200 bytes; ${size} typed.
 export const passphraseMissing = 'Type a passphrase.'
 export const passphraseShort = (size: number) => `At least 10 bytes; these are ${size}.`
 export const passphraseLong = (size: number) => `At most 200 bytes; these are ${size}.`
-export const passphraseDiffer = 'The two are not the same.'
+export const passphraseDiffer = 'The two texts differ.'
 
 // confirm
 export const confirmLabel = (text: string) => `Type “${text}” to confirm`
-export const confirmWrong = 'That is something else.'
+export const confirmWrong = 'The text does not match.'
 
 // problem
 export const problemTitle = 'That did not work'
 export const problemStatus = (status: number) => `Status ${status}`
 export const problemOffline = 'The appliance does not answer.'
-export const problemChanged = 'Somebody else changed this meanwhile. What you see now is new; look, then try again.'
+export const problemChanged =
+  'Another administrator changed this meanwhile. The view now shows the new values: check them, then try again.'
 export const problemTaken = 'Choose another name.'
 export const problemWrongCredentials = 'User or passphrase is wrong.'
 
@@ -154,7 +155,7 @@ export const unlockOtherwise = 'On the appliance’s own screen it can be typed,
 // failed
 export const failedTitle = 'Coffer has failed'
 export const failedLead = 'The store cannot be opened, or an algorithm did not give the known answer. No key is used.'
-export const failedDiagnose = 'What it says of itself'
+export const failedDiagnose = 'Diagnostics'
 
 // forceNew
 export const forceNew = 'Continue without the cluster'
@@ -164,10 +165,10 @@ export const forceNewTyped = 'alone'
 
 // unreachable
 export const unreachableTitle = 'No connection'
-export const unreachableLead = 'The appliance does not answer: it restarts, is off, or moved. This page tries on.'
+export const unreachableLead = 'The appliance does not answer: it restarts, is off, or has another address. Retrying…'
 
 // trial
-export const trialTitle = 'An update is being tried'
+export const trialTitle = 'An update is on trial'
 export const trialLead =
   'The new version shows that it can open the store. If it cannot, the version before comes back by itself.'
 
@@ -192,10 +193,10 @@ export const leads: Partial<Record<keyof typeof views, string>> = {
   chat: 'The team chat of this appliance: one organization, at a port of its own. Its messages cannot be read here.',
   cluster: 'Several appliances with the same users and keys. A cluster of three goes on when one of them fails.',
   namespaces:
-    'A namespace has users and keys that nobody outside sees. Add its first administrator before you make it: then only its own add users.',
+    'A namespace has its own users, and keys that only they see. Add its first administrator before you make it: afterwards only its own administrators add users.',
   certificate: 'What browsers and clients see when they connect.',
   backup:
-    'One sealed file that this or another Coffer is restored from. To open it you need the backup passphrase, and the unlock passphrase of now.',
+    'One sealed file that this or another Coffer is restored from. To open it you need the backup passphrase, and the current unlock passphrase.',
   metrics: 'Every five seconds, the last hour in this tab.',
 }
 export const notFound = 'There is no such view.'
@@ -208,7 +209,7 @@ export const overviewCertificate = 'TLS certificate'
 export const overviewDaysLeft = (days: number) => (days < 0 ? 'Expired' : `${count(days)} days left`)
 export const overviewFarFuture = 'Signed by itself'
 export const overviewSetOn = (when: string) => `Set ${when}`
-export const overviewNotSet = 'Not set, as far as the audit log tells'
+export const overviewNotSet = 'Not set according to the audit log'
 export const overviewLastBackup = 'Last complete backup'
 export const overviewLastRestore = 'Last restore'
 export const overviewLeftOut = (parts: number) => `${count(parts)} ${parts === 1 ? 'part' : 'parts'} left out`
@@ -216,8 +217,8 @@ export const overviewNever = 'None on record'
 export const overviewKeys = 'Keys'
 export const overviewUsers = 'Users'
 export const overviewLast = 'Last ten lines of the audit log'
-export const overviewAttention = 'What needs attention'
-export const overviewFine = 'Nothing. All is as it should be.'
+export const overviewAttention = 'Needs attention'
+export const overviewFine = 'Nothing needs attention.'
 export const overviewNoBackup = 'No backup passphrase is set, so no backup can be made.'
 export const overviewNeverBackup = 'No complete backup is on record.'
 export const overviewOldBackup = (text: string) => `The last complete backup is ${text} old.`
@@ -253,7 +254,7 @@ export const keysId = 'Key'
 // newKey
 export const newKeyPurpose = 'What is it for?'
 export const newKeyByHand = 'Something else, by hand'
-export const newKeyIdHint = 'Empty: one is made up.'
+export const newKeyIdHint = 'Empty: a name is generated.'
 export const newKeyLabelHint = 'Free text, 32 bytes at most.'
 export const newKeyTagsHint = 'Separated by spaces. Only operators with one of them may use the key.'
 export const newKeyLength = 'Length in bits'
@@ -282,8 +283,8 @@ export const keyCertificate = 'Certificate'
 export const keyNoCertificate = 'None is stored with this key.'
 export const keyStoreCertificate = 'Store a certificate'
 export const keyStoreCertificateFile = 'Certificate (PEM or DER)'
-export const keyNotCertificate = 'This file is no certificate in PEM or DER.'
-export const keyRemoveCertificateText = 'The certificate is gone for good, unless you have it elsewhere.'
+export const keyNotCertificate = 'This file does not hold a certificate in PEM or DER.'
+export const keyRemoveCertificateText = 'The certificate is deleted for good, unless you have a copy.'
 export const keyStoring = 'Storing…'
 export const keyRemoveCertificate = 'Remove the certificate'
 export const keyRequest = 'Certificate request'
@@ -297,7 +298,7 @@ export const keyRename = 'Rename'
 export const keyRenaming = 'Renaming…'
 export const keyNewId = 'New name'
 export const keyDelete = 'Delete this key'
-export const keyDeleteText = 'The key and its certificate are gone for good; only a backup has them still.'
+export const keyDeleteText = 'The key and its certificate are deleted for good; only a backup still holds them.'
 export const keyMechanism = (name: string): string => {
   if (name === 'ECDSA_Signature') return 'Sign (ECDSA)'
   if (name === 'EdDSA_Signature' || name === 'ED25519_Signature') return 'Sign (Ed25519)'
@@ -328,25 +329,25 @@ export const useEncrypted = 'What was encrypted, in base64'
 export const useIv = 'Initialization vector, in base64'
 export const usePlain = 'Decrypted'
 export const usePlainBase64 = 'Decrypted, in base64'
-export const useNotBase64 = 'This is no base64.'
+export const useNotBase64 = 'Not valid base64.'
 
 // users
 export const usersCaption = (all: number) => `${count(all)} ${all === 1 ? 'user' : 'users'}`
 export const usersAdd = 'Add a user'
 export const usersRole = 'Role'
 export const usersId = 'User name'
-export const usersIdHint = 'Empty: one is made up. For a namespace: namespace~name.'
+export const usersIdHint = 'Empty: a name is generated. For a namespace: namespace~name.'
 export const usersRealName = 'Real name'
 export const usersAdding = 'Adding…'
 export const usersSettingPassphrase = 'Setting…'
 export const usersPassphraseSet = 'The passphrase is set.'
 export const usersDelete = 'Delete this user'
-export const usersDeleteText = 'The account is gone at once, also for what it is doing now.'
+export const usersDeleteText = 'The account is deleted at once; requests in progress are refused.'
 export const usersTagsText = 'An operator may use a key with tags only with one of them.'
 export const usersWhat = 'What each role may'
 export const usersBadId = 'Letters, digits, dot, hyphen and underscore; it begins with a letter or digit.'
 export const usersYou = 'you'
-export const usersHandedOver = 'A namespace has been made of this user’s; its own administrators change it.'
+export const usersHandedOver = 'The namespace of this user exists; only its own administrators change the user.'
 export const usersSearchHint = 'By any part of name, role, real name or tags.'
 
 // namespaces
@@ -354,13 +355,13 @@ export const namespacesCaption = (all: number) => `${count(all)} ${all === 1 ? '
 export const namespacesAdd = 'Make a namespace'
 export const namespacesDelete = 'Delete'
 export const namespacesDeleteTitle = (id: string) => `Delete the namespace ${id}`
-export const namespacesDeleteText = 'All its keys are gone for good. Its users stay, and can do nothing.'
+export const namespacesDeleteText = 'All its keys are deleted for good. Its users stay, but have no rights.'
 export const namespacesQuota = 'Quota'
 export const namespacesQuotaText =
   'How many keys and users the namespace may have. If it has more already, they stay, and none are added.'
 export const namespacesKeys = 'Keys at most'
 export const namespacesUsers = 'Users at most'
-export const namespacesNoAdmin = 'No user of this namespace exists yet: nobody could use it. Make it all the same?'
+export const namespacesNoAdmin = 'No user of this namespace exists yet, so it could not be used. Make it anyway?'
 
 // audit
 export const auditFilter = 'Filter'
@@ -389,7 +390,7 @@ export const auditGood = (lines: number, first: number, last: number) =>
 export const auditOverwritten = (lines: number) =>
   `${count(lines)} lines between them were overwritten, as the settings say.`
 export const auditNote = 'To note for the next time'
-export const auditBad = 'The log does not hold'
+export const auditBad = 'The log is not authentic'
 export const auditKnownBoth = 'Number and hash belong together.'
 // settings
 export const settingsSaved = 'Saved.'
@@ -554,7 +555,7 @@ export const systemLockText = 'Takes the keys out of memory. The unlock passphra
 export const systemLocking = 'Locking…'
 export const systemRebootText = 'Takes some seconds. Attended, it asks for the unlock passphrase afterwards.'
 export const systemShutdown = 'Shut down'
-export const systemShutdownText = 'Somebody has to switch it on again.'
+export const systemShutdownText = 'The appliance must be switched on by hand again.'
 export const systemShuttingDown = 'Shutting down…'
 export const systemResetText =
   'Erases all keys, users and settings, and the key that seals the disk. Only a backup brings them back.'
@@ -567,7 +568,7 @@ export const accountPassphraseText = 'Afterwards you are signed in with the new 
 export const accountSetting = 'Changing…'
 export const accountDone = 'Your passphrase is changed.'
 export const accountTags = 'My tags'
-export const accountNoTags = 'None: keys with tags are not for you.'
+export const accountNoTags = 'No tags: you cannot use tagged keys.'
 
 export const auditFields = {
   user: 'User',

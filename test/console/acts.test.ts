@@ -94,7 +94,7 @@ test('restart and lock ask first, and a restore is typed', async () => {
   await page.getByRole('button', { name: 'Restore' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Restore' }).click()
-  await dialog.getByText('That is something else.').waitFor()
+  await dialog.getByText('The text does not match.').waitFor()
   assert.deepEqual(sent, [])
   here.allowed.add(400)
   await dialog.getByRole('textbox').fill('restore')
@@ -178,7 +178,7 @@ test('a signature is counted at once, and a file that is no certificate is not s
     buffer: Buffer.from('no certificate'),
   })
   await page.getByRole('button', { name: 'Store a certificate' }).click()
-  await page.getByText('This file is no certificate in PEM or DER.').waitFor()
+  await page.getByText('This file does not hold a certificate in PEM or DER.').waitFor()
   assert.equal((await appliance.call('GET', '/keys/web-key/cert', { as: ADMIN })).status, 404)
   await here.end()
 })

@@ -120,7 +120,7 @@ test('hostile certificates, users, labels, audit lines and files stay text', nee
   writeFileSync(file, `${HOSTILE}\n${JSON.stringify(line)}\n{"head":{"key":${JSON.stringify(HOSTILE)}}}\n`)
   await page.getByLabel('An exported file').setInputFiles(file)
   await page.getByRole('button', { name: 'Verify' }).click()
-  await page.getByText('The log does not hold').waitFor()
+  await page.getByText('The log is not authentic').waitFor()
   await isText(page, 'Audit log')
 
   await page.evaluate(() => {

@@ -67,7 +67,7 @@ test('locked and unlocked by another client, away and back, failed: the page fol
   await heading(page, 'Sign in')
   // Only seconds long in truth: what the page shows of it.
   await page.route('**/api/v1/health/state', (route) => route.fulfill({ status: 503 }))
-  await heading(page, 'An update is being tried')
+  await heading(page, 'An update is on trial')
   await examineAll(page, 'on trial')
   await page.unrouteAll({ behavior: 'wait' })
   await heading(page, 'Sign in')
@@ -185,7 +185,7 @@ test('a wrong passphrase is said beside the field; one that somebody else change
   assert.equal(await page.getByLabel('Passphrase', { exact: true }).inputValue(), '')
   await signIn(page, 'second', 'words of the second')
   await heading(page, 'Overview')
-  await page.getByRole('heading', { name: 'What needs attention', exact: true }).waitFor() // the last of what the page asks for by itself
+  await page.getByRole('heading', { name: 'Needs attention', exact: true }).waitFor() // the last of what the page asks for by itself
   await expect(204, appliance.call('DELETE', '/users/second', { as: ADMIN }))
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click()
   await heading(page, 'Sign in')
@@ -204,7 +204,7 @@ test('what somebody else changed meanwhile is not undone unseen', async () => {
   const logging = { ipAddress: '0.0.0.0', port: 2514, logLevel: 'info' }
   await expect(204, appliance.call('PUT', '/config/logging', { as: ADMIN, json: logging }))
   await card.getByRole('button', { name: 'Save: Log' }).click()
-  await card.getByText('Somebody else changed this meanwhile.').waitFor()
+  await card.getByText('Another administrator changed this meanwhile.').waitFor()
   await page.waitForFunction(() => [...document.querySelectorAll('input')].some(({ value }) => value === '2514'))
   await card.getByLabel('Port').fill('514')
   await card.getByRole('button', { name: 'Save: Log' }).click()

@@ -48,7 +48,7 @@ test(
     await twice(page, 'Unlock passphrase', UNLOCK)
     await page.getByLabel('Passphrase of the administrator', { exact: true }).fill(ADMIN)
     await page.getByRole('button', { name: 'Set up' }).click()
-    await page.getByText('The two are not the same.').waitFor()
+    await page.getByText('The two texts differ.').waitFor()
     await examineAll(page, 'wizard with something wrong')
     await twice(page, 'Passphrase of the administrator', ADMIN)
     await page.getByRole('button', { name: 'Set up' }).click()
@@ -93,7 +93,7 @@ test(
     await page.getByRole('button', { name: 'Factory reset' }).click()
     await page.getByRole('dialog').getByRole('textbox').fill('something else')
     await page.getByRole('dialog').getByRole('button', { name: 'Factory reset' }).click()
-    await page.getByText('That is something else.').waitFor()
+    await page.getByText('The text does not match.').waitFor()
     here.mayBeAway = true
     await page.getByRole('dialog').getByRole('textbox').fill('factory reset')
     await page.getByRole('dialog').getByRole('button', { name: 'Factory reset' }).click()
