@@ -99,11 +99,13 @@ const LATER_MEMBERS = new Set([
   'has_webex_token',
   'idle_queue_timeout_secs',
   'input_type',
-  'message_ids',
   'message_link',
   'message_url',
   'realm_uuid',
 ])
+
+/** Bot objects have had no keys since 474. */
+const KEYS = new Set(['api_key'])
 
 /** As it goes out, without those members and without what an answer's length says of them. */
 function without(answer: string, members: ReadonlySet<string>): string {
@@ -131,8 +133,8 @@ test('a client that declares 460 is answered byte for byte as one that declares 
   for (const answer of old)
     for (const name of LATER_MEMBERS) assert.ok(!answer.includes(`"${name}"`), `${name}: ${answer}`)
   assert.deepEqual(
-    old.map((answer) => without(answer, new Set())),
-    plain.map((answer) => asOf460(without(answer, LATER_MEMBERS))),
+    old.map((answer) => without(answer, KEYS)),
+    plain.map((answer) => asOf460(without(answer, LATER_MEMBERS.union(KEYS)))),
   )
 })
 
