@@ -122,7 +122,9 @@ const HANDLERS: Record<string, Handler> = {
   reaction: () => {},
   realm(state, event) {
     const changed = event.op === 'update' ? { [event.property]: event.value } : event.data
-    for (const [name, value] of Object.entries(changed)) state[`realm_${name}`] = value
+    // Beside the description; a snapshot has the description alone.
+    for (const [name, value] of Object.entries(changed))
+      if (name !== 'rendered_description') state[`realm_${name}`] = value
   },
   realm_bot(state, { op, bot }) {
     if (op === 'add') state.realm_bots.push(bot)
