@@ -31,6 +31,7 @@ const PACKAGES = {
   fish: 'fish',
   git: 'git',
   ip: 'iproute2',
+  java: 'default-jre-headless',
   mcopy: 'mtools',
   'mkfs.vfat': 'dosfstools',
   mksquashfs: 'squashfs-tools',

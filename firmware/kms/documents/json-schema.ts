@@ -12,6 +12,7 @@ export interface JsonSchema {
   contentEncoding?: string
   contentMediaType?: string
   enum?: readonly unknown[]
+  'x-enum-varnames'?: readonly string[]
   const?: unknown
   examples?: readonly unknown[]
   default?: unknown

@@ -71,6 +71,7 @@ export function openApiDocument<S>(declarations: readonly Declaration<S>[], info
     paths[path] ??= {}
     paths[path][declaration.method.toLowerCase() as Lowercase<Method>] = operationOf(declaration, schemas)
   }
+  nameConstants(schemas.components)
   return {
     openapi: '3.1.1',
     info: {
@@ -98,6 +99,18 @@ const DESCRIPTION = [
 ].join(' ')
 
 type SchemaSet = ReturnType<typeof createSchemaSet>
+
+/**
+ * Generators of clients make a constant of each value of an enumeration. In Go all of them share one scope, and `RSA` is a value of
+ * several: https://openapi-generator.tech/docs/templating/#enum
+ */
+function nameConstants(components: Record<string, JsonSchema>): void {
+  for (const [name, schema] of Object.entries(components))
+    if (schema.enum !== undefined)
+      schema['x-enum-varnames'] = schema.enum.map((value) =>
+        `${name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')}_${String(value).replace(/\W/g, '_')}`.toUpperCase(),
+      )
+}
 
 function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet): OpenApiOperation {
   const { method, path, summary, states, access } = declaration

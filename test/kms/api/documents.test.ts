@@ -38,3 +38,15 @@ test('the YAML document says what the JSON document says', async (t) => {
   const { json } = await rig.call('GET', '/openapi.json')
   assert.deepEqual(parse(text()), json())
 })
+
+test('no two enumerations name a constant alike, which clients in Go have in one scope', async (t) => {
+  const rig = await openRig(t)
+  const { json } = await rig.call('GET', '/openapi.json')
+  const schemas: { enum?: string[]; 'x-enum-varnames'?: string[] }[] = Object.values(json().components.schemas)
+  const enumerations = schemas.filter((schema) => schema.enum !== undefined)
+  assert(enumerations.length > 1)
+  for (const schema of enumerations) assert.equal(schema['x-enum-varnames']?.length, schema.enum?.length)
+  const names = enumerations.flatMap((schema) => schema['x-enum-varnames'] ?? [])
+  assert.deepEqual(names, [...new Set(names)])
+  for (const name of names) assert.match(name, /^[A-Z][A-Z0-9_]*$/)
+})
