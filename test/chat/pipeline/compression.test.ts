@@ -9,9 +9,9 @@ const { rig, hamlet, iago } = await chatSuite({ hamlet: 'member', iago: 'member'
 
 const LONG = 'a text that is written by a user. '.repeat(200)
 
-async function fetchBytes(path: string, encoding: string | null, client = hamlet, method = 'GET') {
+async function fetchBytes(path: string, encoding: string | null, client = hamlet, method = 'GET', more = {}) {
   const authorization = `Basic ${Buffer.from(`${client.user.email}:${client.key}`).toString('base64')}`
-  const headers = { authorization, ...(encoding !== null && { 'accept-encoding': encoding }) }
+  const headers = { authorization, ...(encoding !== null && { 'accept-encoding': encoding }), ...more }
   const response = await rig.chat.api.request(`http://chat.example/api/v1${path}`, { method, headers })
   assert.equal(response.status, 200)
   const bytes = Buffer.from(await response.arrayBuffer())
@@ -52,11 +52,13 @@ test('a short answer is not compressed', async () => {
 
 test('an answer with a key of a bot is never compressed, one without is', async () => {
   const register = '/register?fetch_event_types=["realm_bot","realm_user","realm"]'
-  assert.equal((await fetchBytes(register, 'gzip, zstd', iago, 'POST')).coding, 'zstd')
+  const before474 = { 'x-service-feature-level': '460' }
+  assert.equal((await fetchBytes(register, 'gzip, zstd', iago, 'POST', before474)).coding, 'zstd')
   await iago.post('/bots', { full_name: 'Keeper', short_name: 'keeper' })
-  const { coding, bytes } = await fetchBytes(register, 'gzip, zstd', iago, 'POST')
+  const { coding, bytes } = await fetchBytes(register, 'gzip, zstd', iago, 'POST', before474)
   assert.match(bytes.toString(), /"api_key":"\w{32}"/)
   assert.equal(coding, null)
+  assert.equal((await fetchBytes(register, 'gzip, zstd', iago, 'POST')).coding, 'zstd', 'it has no key since 474')
 })
 
 test('an answer with links of invitations is never compressed', async () => {
