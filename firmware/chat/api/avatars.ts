@@ -1,4 +1,4 @@
-/** Pictures of accounts: set, removed, and fetched by whoever has their address. Contract row E85. */
+/** Avatars of accounts: setting, removing, serving. Contract row E85. */
 
 import { bodyReply } from '../../http/reply.ts'
 import { badRequest, ChatError } from '../base/error.ts'
@@ -53,7 +53,7 @@ export const avatarDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** `<user id>-<token>.png`, or `-medium.png`. Clients fetch it without credentials: the token is what they know. */
+/** `<user id>-<token>.png`, or `-medium.png`. Clients fetch it without credentials: the token in the name is the secret. */
 const FILE = /^(\d{1,15})-([0-9a-f]{32})(-medium)?\.png$/
 
 export const avatarFileDeclarations: readonly AnyDeclaration[] = [

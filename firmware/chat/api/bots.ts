@@ -1,4 +1,4 @@
-/** Bots and what they keep. Contract section 3.5. */
+/** Bots: creating, listing, changing, and their storage. Contract section 3.5. */
 
 import { z } from 'zod'
 import { badRequest } from '../base/error.ts'
@@ -31,7 +31,7 @@ const defaults = {
   default_all_public_streams: boolean().optional(),
 }
 
-/** Contract row E140. 1 is ours, 2 that of Slack. */
+/** Format of outgoing webhooks, contract row E140: 1 is Zulip's, 2 is Slack's. */
 const webhookForm = () =>
   integer()
     .where((form) => form === 1 || form === 2, 'must be 1 or 2')
@@ -42,7 +42,7 @@ const botType = () =>
     .where((type) => Object.values<number>(BOT_TYPES).includes(type), 'must be 1, 2, 3 or 4')
     .map((type) => type as BotType)
 
-/** JSON, by the contract; what is none is taken as it is. */
+/** The contract asks for JSON. Text that is not JSON is taken literally. */
 const address = () => jsonOrText(z.string())
 
 const config = () => json(z.record(z.string(), z.string()))
@@ -203,7 +203,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Of what was given, as it is now. */
+/** Echoes the current value of each service setting in the request. */
 function serviceOf({ bot: { service } }: BotUser, input: { url?: unknown; form?: unknown; config?: unknown }) {
   if (service?.kind === 'outgoing')
     return {

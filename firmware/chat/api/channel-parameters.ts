@@ -1,4 +1,4 @@
-/** What requests say of the settings of a channel: the same for making and for changing one. Contract sections 2.3, 7.2. */
+/** Parameters that creating and changing a channel share. Contract sections 2.3, 7.2. */
 
 import { z } from 'zod'
 import { boolean, json, jsonOrText, type Parameter } from '../pipeline/parameters.ts'
@@ -12,7 +12,7 @@ export const topicsPolicy = jsonOrText(z.enum(TOPICS_POLICIES))
   .where((value) => TOPICS_POLICIES.includes(value as never), `must be one of ${TOPICS_POLICIES.join(', ')}`)
   .map((value) => value as Channel['topicsPolicy'])
 
-/** Null: as the organisation has it; -1: forever. */
+/** Days. Null follows the organization's setting; -1 keeps messages forever. */
 export const retentionDays = jsonOrText(z.union([z.int(), z.string()]))
   .where(
     (days) => days === 'realm_default' || days === 'unlimited' || (typeof days === 'number' && days > 0),
@@ -24,7 +24,7 @@ export const folderId = json(z.int().nullable())
 
 const GROUP_NAMES = Object.keys(CHANNEL_GROUP_SETTINGS) as ChannelGroupSetting[]
 
-/** A parameter for each group setting; the one that had another name is taken by both. */
+/** One parameter for each group setting. `can_remove_subscribers_group` also has its old name, with the suffix `_id`. */
 const parametersOf = <T>(parameterOf: (name: ChannelGroupSetting) => Parameter<T | undefined>) =>
   Object.fromEntries(
     GROUP_NAMES.map((name) => [
@@ -35,14 +35,13 @@ const parametersOf = <T>(parameterOf: (name: ChannelGroupSetting) => Parameter<T
 
 export const groupParameters = parametersOf<GroupValue>(() => json(groupValue).optional())
 
-/** Under its old name that one was a plain id. */
+/** The old name of `can_remove_subscribers_group` took a plain group id. */
 const updateOrId = z.union([groupValueUpdate, z.int().transform((id): GroupValueUpdate => ({ new: id }))])
 
 export const groupUpdateParameters = parametersOf<GroupValueUpdate>((name) =>
   json(name === 'can_remove_subscribers_group' ? updateOrId : groupValueUpdate).optional(),
 )
 
-/** Those of the group settings that were sent. */
 export const givenGroups = <T>(input: Readonly<Record<ChannelGroupSetting, T | undefined>>) =>
   Object.fromEntries(
     GROUP_NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]!]),

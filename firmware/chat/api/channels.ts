@@ -1,4 +1,4 @@
-/** Channels: making, listing, looking up, changing, archiving. Contract section 3.3, rows E42 to E47, E50, E60. */
+/** Channels: creating, listing, looking up, changing, archiving. Contract section 3.3, rows E42 to E47, E50, E60. */
 
 import { z } from 'zod'
 import { boolean, integer, json, nameText, prose, text } from '../pipeline/parameters.ts'

@@ -1,5 +1,3 @@
-/** Every endpoint of the chat: a line per resource. */
-
 import { avatarDeclarations, avatarFileDeclarations } from './avatars.ts'
 import { botDeclarations } from './bots.ts'
 import { channelFolderDeclarations } from './channel-folders.ts'
@@ -42,7 +40,7 @@ import { typingDeclarations } from './typing.ts'
 import { uploadDeclarations, uploadMediaDeclarations } from './uploads.ts'
 import { userDeclarations } from './users.ts'
 
-/** Below `/api/v1`. */
+/** Paths are below `/api/v1`. */
 export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...avatarDeclarations,
   ...botDeclarations,
@@ -86,7 +84,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...userDeclarations,
 ]
 
-/** With full paths: files and pages. */
+/** Files and pages, with full paths. */
 export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = [
   ...avatarFileDeclarations,
   ...emojiFileDeclarations,

@@ -1,4 +1,4 @@
-/** Where addresses of accounts may be. Contract section 3.7, rows E110 to E113; 11.7 for the two paths. */
+/** Domains that email addresses of accounts may have. Contract section 3.7, rows E110 to E113; 11.7 for the two paths. */
 
 import { boolean, text } from '../pipeline/parameters.ts'
 import { addDomain, changeDomain, domainObjects, removeDomain } from '../realm/organization/settings/domains.ts'

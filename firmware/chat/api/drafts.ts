@@ -1,4 +1,4 @@
-/** What is written and not sent: rows E36 to E39. */
+/** Drafts. Contract rows E36 to E39. */
 
 import { z } from 'zod'
 import { nameString } from '../base/characters.ts'

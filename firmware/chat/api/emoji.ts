@@ -1,4 +1,4 @@
-/** Emoji of the organisation's own. Contract section 3.7, rows E114 to E116. */
+/** Custom emoji of the organization. Contract section 3.7, rows E114 to E116. */
 
 import { bodyReply } from '../../http/reply.ts'
 import { badRequest, ChatError } from '../base/error.ts'
@@ -51,7 +51,7 @@ export const emojiDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Clients fetch them without credentials: the name of the file is what they know. */
+/** Clients fetch them without credentials: the file name is the secret. */
 export const emojiFileDeclarations: readonly AnyDeclaration[] = ['', 'still/'].map((folder) =>
   declareOpen({
     method: 'GET',

@@ -1,4 +1,4 @@
-/** Registering for events and getting them. Contract sections 3.1 and 4. */
+/** Registering event queues and polling them. Contract sections 3.1 and 4. */
 
 import { z } from 'zod'
 import { ChatError, confusingParameters } from '../base/error.ts'
@@ -11,18 +11,18 @@ import { reader } from './spectators.ts'
 
 const LIFESPAN_S = { default: 600, mobile: 43_200, max: 604_800 } as const
 
-// A queue keeps them, and somebody may have dozens.
+// These bounds limit the memory of a queue; a user may have dozens of queues.
 const TYPES_MAX = 500
 const TYPE_CHARACTERS_MAX = 100
-const TERMS_MAX = 100 // each is asked of each message, as in narrows of messages
+const TERMS_MAX = 100 // each is checked for every message, as in narrows of messages
 const OPERAND_CHARACTERS_MAX = 1000
 
-/** Seconds, or the time for which the app of a phone may be in the background. */
+/** Seconds. `mobile` stands for the longest time that a phone app may stay in the background. */
 const idleTimeout = jsonOrTextOf(
   z.union([z.literal('mobile'), z.number().min(1).refine(Number.isInteger, 'must be a whole number')]),
 ).map((given) => (given === 'mobile' ? LIFESPAN_S.mobile : Math.min(given, LIFESPAN_S.max)))
 
-/** The second name is that of before level 481, whose values are not cut. */
+/** `queue_lifespan_secs` is the name before level 481. Its values are not capped. */
 function lifespanOf(idleTimeout: number | undefined, lifespan: number | undefined): number {
   if (idleTimeout !== undefined && lifespan !== undefined)
     throw confusingParameters('idle_queue_timeout', 'queue_lifespan_secs')
@@ -112,7 +112,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Nothing is told to whoever lost his account or his key while he waited, but that the organization ends is. */
+/** Throws if the account or the key was revoked during the poll. A deactivated organization passes: its clients still get that event. */
 function expectAdmitted(check: () => void): void {
   try {
     check()

@@ -26,7 +26,7 @@ import { silently } from '../realm/organization/channels/notices.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'
 
-/** Deeper ones would be mostly indentation where they are shown. */
+/** Deeper payloads would be mostly indentation when shown. */
 const DEPTH_MAX = 50
 
 const SLACK = 'slack_incoming'
@@ -73,7 +73,7 @@ export const externalDeclarations: readonly AnyDeclaration[] = [
       if (result === null || !isWanted(result.event)) return done
       const { stream: to, topic } = input
       try {
-        // All of them or none: a service that tries again repeats none.
+        // One transaction for all messages: a service that retries repeats none of them.
         realm.transaction((tx) => {
           for (const message of result.messages) sendOne(realm, tx, me, integration, message, { to, topic, client })
         })
@@ -90,7 +90,7 @@ export const externalDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Throws for an unknown name: there is no such path. */
+/** Throws 404 for an unknown name. */
 function integrationOf(name: string): Integration {
   const integration = INTEGRATIONS.find((one) => one.name === name)
   if (integration === undefined) throw new Error('unknown integration')
@@ -111,11 +111,11 @@ function payloadOf(body: Uint8Array, onInvalid: () => void): unknown {
   }
 }
 
-/** Null where the body is JSON itself: services and people name either media type for both. */
+/** Null if the body is JSON itself: services and users confuse the two media types. */
 const formField = (body: string): string | null =>
   /^\s*[{["]/.test(body) ? null : new URLSearchParams(body.trim()).get('payload')
 
-/** Level by level: JSON may be nested deeper than the stack. */
+/** Iterates level by level, because JSON may be nested deeper than the stack allows. */
 function isDeeperThan(value: unknown, levelsMax: number): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
@@ -135,7 +135,7 @@ function eventOf({ eventHeader }: Integration, header: (name: string) => string 
   return event
 }
 
-/** Null: an event that is not wanted, known or not. */
+/** Null for an event that the filter of the URL excludes, whether it is supported or not. */
 function resultOf(
   integration: Integration,
   payload: unknown,
@@ -186,7 +186,7 @@ function sendOne(
   else sayOrSilence(say, content)
 }
 
-/** An alert is not lost because the bot may not mention so many people. */
+/** Sends the alert without mentions if the bot may not mention so many users. */
 function sayOrSilence(say: (content: string) => void, content: string): void {
   try {
     say(content)

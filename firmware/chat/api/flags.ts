@@ -1,4 +1,4 @@
-/** Marks of readers. Contract section 3.2, rows E18, E20 to E22. */
+/** Message flags. Contract section 3.2, rows E18, E20 to E22. */
 
 import { partly } from '../pipeline/envelope.ts'
 import { integer, integers, text } from '../pipeline/parameters.ts'
@@ -7,7 +7,7 @@ import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/m
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'
 
-const IDS_MAX = 5000 // as many as a narrow marks at once: contract section 3.2, E19
+const IDS_MAX = 5000 // as many as a narrow updates at once: contract section 3.2, E19
 
 export const flagDeclarations: readonly AnyDeclaration[] = [
   declare({

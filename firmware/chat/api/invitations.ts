@@ -18,7 +18,7 @@ import { expectInvitation, join } from '../realm/organization/users/join.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
 const DEFAULT_MINUTES = 14_400 // ten days; contract section 9
-const MINUTES_MAX = 100 * 366 * 1440 // above it nothing is meant
+const MINUTES_MAX = 100 * 366 * 1440 // keeps the time of expiry in a sensible range
 
 const invitationSegment = { invite_id: integer() }
 
@@ -48,7 +48,7 @@ const termsOf = (input: GivenTerms) => ({
   welcomeText: input.welcome_message_custom_text ?? null,
 })
 
-/** The key stands where no server is told it: behind the `#` of the page that asks for name and password, upstream's `/join/`. */
+/** The key stands behind the `#` of the sign-up page, where browsers do not send it to a server. Zulip has `/join/` as well. */
 const linksOf = ({ realm, exchange }: { realm: Realm; exchange: Exchange }) => {
   const url = urlOf(organizationOf(realm.state), exchange.header('host'))
   return (key: string): string => `${url}/join/#${key}/`

@@ -1,4 +1,4 @@
-/** Keys of accounts: got by password or token, replaced, listed, revoked. Contract section 3.1, rows E2 to E5, E141 and E142. */
+/** API keys: obtaining by password or token, replacing, listing, revoking. Contract section 3.1, rows E2 to E5, E141 and E142. */
 
 import { badRequest, ChatError, forbidden } from '../base/error.ts'
 import { boolean, integer, text } from '../pipeline/parameters.ts'
@@ -28,7 +28,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
       const expected = before?.bot === null ? realm.state.password.get(before.id) : undefined
       const { address } = exchange
       const isRight = await passwords.matches({ address, who: name, password: input.password, expected })
-      // What was true before the derivation may be true no longer.
+      // The account may have changed during the key derivation.
       const user = find()
       if (!isRight || user === undefined || realm.state.password.get(user.id) !== expected)
         throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
@@ -111,7 +111,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Nobody gets a key without a password here. */
+/** Zulip's development servers give keys without a password; this server never does. */
 const noDevelopment = () => forbidden('Endpoint not available in production.')
 
 function expectMaySignIn(realm: Realm, user: User): void {

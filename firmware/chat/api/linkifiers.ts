@@ -1,4 +1,4 @@
-/** Patterns that become links. Contract section 3.7, rows E105 to E109. */
+/** Linkifiers: patterns that become links. Contract section 3.7, rows E105 to E109. */
 
 import { integer, integers, nameText, type ParameterValues, texts } from '../pipeline/parameters.ts'
 import {

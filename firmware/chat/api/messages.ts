@@ -1,4 +1,4 @@
-/** Messages one by one. Contract section 3.2, rows E10 to E17, E23. */
+/** Single messages. Contract section 3.2, rows E10 to E17, E23. */
 
 import { z } from 'zod'
 import { badRequest } from '../base/error.ts'
@@ -27,10 +27,10 @@ const MESSAGE = { message_id: integer() }
 
 export const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', stream: 'channel' } as const
 
-/** An id, a name, a list of either; what is no JSON is a name, or addresses with commas between them. */
+/** A JSON id, name, or list of either. Text that is not JSON is a name, or addresses separated by commas. */
 export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()), z.array(z.string())]))
 
-/** Nothing of a message that is gone: a repeated call may be of one. */
+/** Empty for a deleted message: a retried request may name one. */
 function addressOf(realm: Realm, me: User, id: number, base: string) {
   const row = realm.store.messages.get(id)
   if (row === undefined) return {}
@@ -142,7 +142,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       const { realm, path, input } = request
       const row = accessMessage(realm, request.me, path.message_id)
       const history = await messageHistory(realm, row, input.allow_empty_topic_name)
-      accessMessage(realm, request.me, path.message_id) // still allowed: differences take several time slices
+      accessMessage(realm, request.me, path.message_id) // checks access again: computing the differences takes several time slices
       return { message_history: history }
     },
   }),

@@ -1,4 +1,4 @@
-/** Messages by narrows. Contract section 5; rows E9, E19, E24. */
+/** Messages by narrow. Contract section 5; rows E9, E19, E24. */
 
 import { badRequest, ChatError } from '../base/error.ts'
 import { readAnchor } from '../narrow/anchor.ts'
@@ -93,7 +93,7 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
         return withText('messages', listOf(texts), nothing)
       }
       const found = await findRange(viewer, terms, readRange(input))
-      check() // what is told is told to whoever may still be told
+      check() // the caller may have lost access during the search
       const take = () => nearest(found, (ids) => messagesOf(realm, request.me, terms, ids, form))
       const { older, newer } = found.ids.length > MESSAGES_AT_ONCE ? await inTurn(take) : take()
       return withText('messages', listOf([...older.texts.reverse(), ...newer.texts]), {
@@ -160,7 +160,7 @@ function refuseRange(sent: ReadonlySet<string>): void {
     })
 }
 
-/** Those that are still there and his to read, each looked up when it is asked for. */
+/** Skips messages that are deleted or no longer readable. Each row is loaded only when the caller takes it. */
 function* readable(realm: Realm, me: User | null, ids: readonly number[]): Generator<MessageRow> {
   const visibility = visibilityOf(realm, me)
   for (const id of ids) {
@@ -169,13 +169,16 @@ function* readable(realm: Realm, me: User | null, ids: readonly number[]): Gener
   }
 }
 
-/** Bounds the source text of the messages in an answer: thousands of a usual length. A single message of the greatest length takes several million. */
+/**
+ * Characters of message source in an answer: thousands of messages of usual length. A single message of maximum length takes several
+ * million.
+ */
 const MESSAGES_BYTES_MAX = 8_000_000
 
-/** As clients ask for when one opens a conversation: more wait for their turn. Contract section 1.8. */
+/** Clients ask for this many when they open a conversation. Larger requests are queued. Contract section 1.8. */
 const MESSAGES_AT_ONCE = 200
 
-/** On both sides of the anchor, from there outwards. The message that is the anchor counts with the older ones. */
+/** Fills both sides from the anchor outwards. The anchor itself counts with the older messages. */
 function nearest(
   { ids, anchor }: FoundRange,
   messages: (ids: readonly number[]) => Iterable<unknown>,
@@ -191,7 +194,7 @@ function nearest(
 
 const listOf = (texts: readonly string[]): string => `[${texts.join(',')}]`
 
-/** Each is made when it is asked for: what does not fit into the answer is never made. */
+/** Lazy: messages that do not fit into the answer are never rendered. */
 function messagesOf(
   realm: Realm,
   me: User | null,

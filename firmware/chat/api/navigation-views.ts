@@ -1,4 +1,4 @@
-/** The views of a client's side bar: row E41. A fragment may have slashes, which are escaped in the path. */
+/** Views in a client's side bar. Contract row E41. A fragment may contain slashes, which are escaped in the path. */
 
 import { boolean, nameText, text } from '../pipeline/parameters.ts'
 import {

@@ -1,4 +1,4 @@
-/** What is an account's own: words it wants to hear of, users it does not, steps it has seen. Rows E82, E83, E87. */
+/** Alert words, muted users and onboarding steps of the caller. Contract rows E82, E83, E87. */
 
 import { z } from 'zod'
 import { nameString } from '../base/characters.ts'

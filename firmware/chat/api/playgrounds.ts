@@ -1,4 +1,4 @@
-/** Pages that run the code of a message. Contract section 3.7, row E118. */
+/** Code playgrounds: pages that run the code of a message. Contract section 3.7, row E118. */
 
 import { integer, nameText } from '../pipeline/parameters.ts'
 import { addPlayground, removePlayground } from '../realm/organization/settings/playgrounds.ts'

@@ -1,4 +1,4 @@
-/** Who is there, and what he says of it. Contract section 3.4, rows E76 to E81. */
+/** Presence and user status. Contract section 3.4, rows E76 to E81. */
 
 import { badRequest } from '../base/error.ts'
 import { boolean, integer, nameText, naturalNumber, oneOf, trimmed } from '../pipeline/parameters.ts'

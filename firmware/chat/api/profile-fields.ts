@@ -1,4 +1,4 @@
-/** What profiles tell: the fields, which administrators make, and one's own values. Contract rows E86 and E117. */
+/** Custom profile fields, which administrators define, and the caller's values. Contract rows E86 and E117. */
 
 import { z } from 'zod'
 import { boolean, integer, integers, json, nameText } from '../pipeline/parameters.ts'

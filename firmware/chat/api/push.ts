@@ -1,4 +1,4 @@
-/** Devices that want to be told, and calls: as far as they go without services of others. Contract 12, rows E134 to E139. */
+/** Devices for push notifications, and calls, as far as they need no foreign service. Contract 12, rows E134 to E139. */
 
 import { badRequest, ChatError, missingParameter } from '../base/error.ts'
 import { boolean, integer, nameText, naturalNumber, oneOf, text } from '../pipeline/parameters.ts'
@@ -6,7 +6,7 @@ import { addDevice, removeDevice } from '../realm/objects/client-devices.ts'
 import { addToken, registerDevice, registerPushOf, removeToken, testToken } from '../realm/organization/users/push.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
-/** Both kinds of tokens in the clear: set and removed. */
+/** Adds and removes unencrypted device tokens of one kind. */
 const tokens = (path: string, kind: 'apns' | 'fcm'): readonly AnyDeclaration[] => [
   declare({
     method: 'POST',
@@ -100,7 +100,7 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
   ...tokens('/users/me/android_gcm_reg_id', 'fcm'),
 ]
 
-/** Needed in the form of before level 468. */
+/** Throws if the parameter is missing. Some are required only below level 468. */
 function given<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw missingParameter(name)
   return value

@@ -5,7 +5,7 @@ import { addReaction, removeReaction } from '../realm/messages/reactions.ts'
 import { REACTION_TYPES } from '../realm/model/emoji.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
-/** Names and codes of all lists there are; what is stored under one goes out with each fetch of the message. */
+/** Accepts names and codes of all emoji sets. The bound matters because every fetch of the message repeats the name. */
 const NAME = /^[\p{L}\p{N}_.+-]{1,100}$/u
 
 const name = () => text().where((name) => NAME.test(name), 'is not the name of an emoji')

@@ -1,4 +1,4 @@
-/** The organisation's icon and logos. Contract section 3.7, row E120. */
+/** Icon and logos of the organization. Contract section 3.7, row E120. */
 
 import { bodyReply } from '../../http/reply.ts'
 import { badRequest, ChatError } from '../base/error.ts'
@@ -19,12 +19,12 @@ import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 const NIGHT = { night: boolean().default(false) }
 const logo = (night: boolean): RealmPicture => (night ? 'night_logo' : 'logo')
 
-/** The answer names it by what it is, not by which of two it is. */
+/** Both logos answer with `logo_url`. */
 const answer = (name: 'icon' | 'logo', picture: RealmPicture, fields: Record<string, string>) => ({
   [`${name}_url`]: fields[`${picture}_url`],
 })
 
-/** Get, set and remove one; `pictureOf` tells from the parameters which. */
+/** Getting, setting and removing one picture. The parameter `night` selects the logo. */
 const endpointsOf = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
   const pictureOf = ({ night }: { night: boolean }): RealmPicture => (name === 'icon' ? 'icon' : logo(night))
   const shared = { path: `/realm/${name}`, who: 'administrator', parameters: NIGHT } as const
@@ -60,7 +60,7 @@ const endpointsOf = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
 
 export const realmPictureDeclarations: readonly AnyDeclaration[] = [...endpointsOf('icon'), ...endpointsOf('logo')]
 
-/** Whoever has no account yet sees them where he signs in. */
+/** Served without credentials: the sign-in page shows these pictures. */
 export const realmPictureFileDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
     method: 'GET',

@@ -1,4 +1,4 @@
-/** What is set of the organisation, and ending it. Contract section 3.7, rows E103, E104, E119, E124. */
+/** Settings of the organization, and its deactivation. Contract section 3.7, rows E103, E104, E119, E124. */
 
 import { z } from 'zod'
 import { badRequest, forbidden } from '../base/error.ts'
@@ -40,7 +40,7 @@ const groupParameters: Record<string, Parameter<unknown>> = Object.fromEntries(
   Object.keys(REALM_GROUP_SETTINGS).map((name) => [name, json(groupValueUpdate).optional()]),
 )
 
-/** What owners alone may change: columns Who of contract 2.6 and Own of 7.2. */
+/** Settings that only owners may change: columns Who of contract 2.6 and Own of 7.2. */
 const OF_OWNERS: readonly string[] = [
   ...changeable.filter(([, { who }]) => who === 'owners').map(([name]) => name),
   ...Object.entries(REALM_GROUP_SETTINGS)
@@ -140,7 +140,7 @@ function expectOwnerFor(me: User, sent: ReadonlySet<string>): void {
     throw forbidden('Must be an organization owner')
 }
 
-/** There is one way to sign in here, and it stays. */
+/** Email is the only authentication method and cannot be disabled. */
 function expectSignIn(methods: Record<string, boolean> | undefined): void {
   for (const [name, isEnabled] of Object.entries(methods ?? { Email: true })) {
     if (name !== 'Email') throw badRequest(`Invalid authentication method: ${name}`)

@@ -1,4 +1,4 @@
-/** Telling moderators of a message. Contract section 3.2, row E25; 11.6 for the two paths. */
+/** Reporting a message to moderators. Contract section 3.2, row E25; 11.6 for the two paths. */
 
 import { integer, oneOf, prose } from '../pipeline/parameters.ts'
 import { REPORT_TYPES, type ReportType, reportMessage } from '../realm/organization/settings/report.ts'

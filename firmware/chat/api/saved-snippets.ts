@@ -1,4 +1,4 @@
-/** Texts that are sent again and again: row E40. */
+/** Saved snippets. Contract row E40. */
 
 import { integer, nameText, text } from '../pipeline/parameters.ts'
 import {

@@ -1,4 +1,4 @@
-/** What is sent later: rows E29 to E35. */
+/** Scheduled messages and reminders. Contract rows E29 to E35. */
 
 import { boolean, integer, oneOf, prose, text } from '../pipeline/parameters.ts'
 import { remind, remindersOf, removeReminder } from '../realm/messages/reminders.ts'

@@ -1,4 +1,4 @@
-/** What the server is, for whoever has no account yet. Contract section 3.1. */
+/** Server settings, public to clients without an account. Contract section 3.1. */
 
 import { VERSION } from '../base/version.ts'
 import { urlOf } from '../realm/model/organization-url.ts'
@@ -37,7 +37,7 @@ export const serverDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Asked for by whoever comes by: made once for each text. */
+/** Caches the rendered description: anyone may request it. */
 const descriptions = new WeakMap<Organization, string>()
 
 function descriptionOf(realm: Realm, organization: Organization): string {

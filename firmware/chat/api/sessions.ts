@@ -1,4 +1,4 @@
-/** Sessions of the page. Contract sections 1.2.1 and 3.1, rows E150 and E151. */
+/** Browser sessions of the chat page. Contract sections 1.2.1 and 3.1, rows E150 and E151. */
 
 import { badRequest, forbidden } from '../base/error.ts'
 import { withHeaders } from '../pipeline/envelope.ts'
@@ -8,7 +8,7 @@ import { revokeKey, SESSION_DAYS } from '../realm/objects/keys.ts'
 import { openSession } from '../realm/objects/sessions.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
-const DEVICE_CHARACTERS_MAX = 60 // one line of a list
+const DEVICE_CHARACTERS_MAX = 60 // fits one line of a list
 
 export const sessionDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -27,7 +27,7 @@ export const sessionDeclarations: readonly AnyDeclaration[] = [
       remember: boolean().default(true),
     },
     handle: ({ realm, me, credential, input, exchange }) => {
-      // Pages of other origins must not sign a browser in, and the secret is for a cookie only.
+      // Pages of other origins must not sign a browser in, and only a cookie may hold the secret.
       if (exchange.header('sec-fetch-site') !== 'same-origin') throw forbidden('Only the page may open a session')
       if (credential!.isSession) throw forbidden('A session cannot open another one')
       const secret = realm.transaction((tx) => openSession(realm, tx, me, credential!.id, input))

@@ -18,7 +18,7 @@ import type { Passwords } from '../realm/organization/users/passwords.ts'
 import { changeSettings, changeSettingsOf, type GivenSettings } from '../realm/organization/users/settings.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
-const IDS_MAX = 10_000 // more accounts than an organisation has
+const IDS_MAX = 10_000 // more accounts than an organization has
 
 const targetUsers = z
   .object({
@@ -48,11 +48,11 @@ const identityParameters = {
 }
 
 type Identity = { [K in keyof typeof identityParameters]: string | undefined } & {
-  /** The client's. */
+  /** Network address of the client. */
   address: string
 }
 
-/** Each path on which clients change settings; old ones have two of their own. */
+/** Changes settings. Two old paths remain for older clients. */
 const change = (path: string): AnyDeclaration =>
   declare({
     method: 'PATCH',
@@ -109,7 +109,7 @@ async function changeOwn(
   realm.transaction((tx) => {
     let user = realm.state.user.get(me.id)!
     if (password !== null) {
-      // Somebody else may have set one meanwhile: the old one that was shown is no longer the old one.
+      // Another request may have changed the password during the key derivation.
       if (realm.state.password.get(me.id) !== before) throw badRequest('Wrong password!')
       setPassword(tx, password)
     }
@@ -146,7 +146,7 @@ function changeOwnName(realm: Realm, tx: Transaction, user: User, name: string):
   return changeName(realm, tx, user, name)
 }
 
-/** What the organisation keeps its people from, administrators may do. */
+/** Throws `message` if the organization forbids the change and the user is not an administrator. */
 export function expectAllowed(
   realm: Realm,
   user: User,

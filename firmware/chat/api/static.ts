@@ -1,4 +1,4 @@
-/** Files that clients fetch beside the API. Contract sections 3.9 and 4.2.2, `server_emoji_data_url`. */
+/** Static files for clients. Contract sections 3.9 and 4.2.2, `server_emoji_data_url`. */
 
 import { bodyReply } from '../../http/reply.ts'
 import { emojiNames, ZULIP_EMOJI_PATH } from '../data/emoji.ts'
@@ -12,7 +12,7 @@ const HEADERS = { 'cache-control': 'public, max-age=86400', 'x-content-type-opti
 
 const emojiData = JSON.stringify({ code_to_names: Object.fromEntries(emojiNames()) })
 
-/** Until the organisation has one of its own. */
+/** Shown until the organization uploads a logo. */
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="25" viewBox="0 0 100 25">' +
   '<text x="2" y="19" font-family="sans-serif" font-size="20" fill="#777">Coffer</text></svg>'

@@ -1,4 +1,4 @@
-/** Votes in polls and the like. Contract section 3.2, row E28. */
+/** Submessages: votes in polls and other widget data. Contract section 3.2, row E28. */
 
 import { integer, oneOf, text } from '../pipeline/parameters.ts'
 import { addSubmessage } from '../realm/messages/submessages.ts'

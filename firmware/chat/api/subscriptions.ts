@@ -1,4 +1,4 @@
-/** Who reads which channels, and how. Contract section 3.3, rows E51 to E55, E58, E59. */
+/** Subscriptions to channels. Contract section 3.3, rows E51 to E55, E58, E59. */
 
 import { z } from 'zod'
 import { nameString, textString } from '../base/characters.ts'
@@ -91,7 +91,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       if (input.add.length === 0 && input.delete.length === 0)
         throw badRequest('Nothing to do. Specify at least one of "add" or "delete".')
       const options = { principals: undefined, isFatal: true, settings: ORDINARY }
-      // First, so that a refusal leaves all as it was; if rights are lost during the marking, what is marked stays read.
+      // Check first: a refusal then changes nothing. If rights are lost while messages are marked, these stay read.
       if (input.delete.length > 0) expectMaySubscribe(realm, request.me, input.add, options)
       await readBeforeLeaving(realm, request.me, input.delete, undefined)
       return realm.transaction((turn) => {
@@ -175,7 +175,7 @@ function subscribedAnswer({ added, already }: Subscribed): Record<string, unknow
   return { subscribed: namesByUser(added), already_subscribed: namesByUser(already) }
 }
 
-/** Names of channels by the ids of users; 289. */
+/** Maps user ids to names of channels. */
 function namesByUser(pairs: readonly SubscriptionPair[]): Record<string, string[]> {
   const names: Record<string, string[]> = {}
   for (const { user, channel } of pairs) {

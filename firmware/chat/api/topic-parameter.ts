@@ -1,4 +1,4 @@
-/** The topic of a channel as requests name it. Contract section 11.13. */
+/** The topic parameter of requests. Contract section 11.13. */
 
 import { text } from '../pipeline/parameters.ts'
 import { asTopic } from '../realm/model/topic-names.ts'

@@ -1,4 +1,4 @@
-/** Topics of channels, and what users think of them. Contract section 3.3, rows E48, E49, E56, E57. */
+/** Topics of channels, and users' visibility policies for them. Contract section 3.3, rows E48, E49, E56, E57. */
 
 import { z } from 'zod'
 import { badRequest } from '../base/error.ts'

@@ -1,4 +1,4 @@
-/** Who is writing. Contract section 3.2, rows E26 and E27. */
+/** Typing notifications. Contract section 3.2, rows E26 and E27. */
 
 import { ChatError } from '../base/error.ts'
 import { isOlder } from '../base/version.ts'

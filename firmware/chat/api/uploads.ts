@@ -18,14 +18,14 @@ import { type AnyDeclaration, declare, declareOpen, type Services } from './decl
 
 /** Four segments of a path below `/user_uploads/`. */
 const PATH = '/:realm_id_str/:spread/:secret/:filename'
-/** What clients make of it that take all but the realm for the name of a file, and escape its slashes. */
+/** Some clients take everything after the realm for one file name and escape its slashes. */
 const ESCAPED = '/:realm_id_str/:spread'
 type PathSegments = Readonly<Record<string, string>>
 
 const pathIdOf = ({ realm_id_str, spread, secret, filename }: PathSegments): string | null =>
   asPathId([realm_id_str, spread, secret, filename].filter((part) => part !== undefined).join('/'))
 
-/** Unknown and not his to read are one answer. */
+/** Files that do not exist and files that the caller cannot read get the same answer. */
 const noSuchFile = (): ChatError => notFound('File not found')
 
 export const uploadDeclarations: readonly AnyDeclaration[] = [
@@ -98,18 +98,18 @@ function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: Uploade
     validators,
   )
   if (verdict !== 'proceed') return raw(emptyReply(verdict, { ...validating, 'cache-control': UPLOAD_CACHING }))
-  const isRange = !isHead && isSameForRange(exchange.header('if-range'), validators) // RFC 9110 section 14.2: of GET alone
+  const isRange = !isHead && isSameForRange(exchange.header('if-range'), validators) // RFC 9110 section 14.2: ranges apply to GET only
   const range = isRange ? exchange.header('range') : undefined
   const { status, headers, chunks } = sendUpload(realm, upload, { range, download, isHead, check })
   const { 'content-type': type = 'application/octet-stream', ...others } = headers
   const onFailure = (error: unknown) => {
-    failureReply(error, log) // for what it logs: another answer is under way
+    failureReply(error, log) // only for its log line: the answer has already begun
     exchange.cut()
   }
   return raw(streamReply(status, chunks, type, { ...others, ...validating }, onFailure))
 }
 
-/** The bytes, outside the base path: by the rights of the caller, or by those of the account that a signed URL is for. */
+/** Serves files, outside the base path. The rights are those of the caller, or of the account for which a URL was signed. */
 export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
   ...['/user_uploads', '/user_uploads/download'].map((prefix) =>
     declareOpen({

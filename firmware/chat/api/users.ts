@@ -30,7 +30,7 @@ import { reader } from './spectators.ts'
 
 const COMMENT_CHARACTERS_MAX = 2000
 
-/** An id, or an address. */
+/** A user id or an email address. */
 export const userSegment = { user_id: jsonOrText(z.int()) }
 
 const view = {
@@ -42,7 +42,7 @@ interface GivenView {
   include_custom_profile_fields: boolean
 }
 
-/** Null: to a spectator. */
+/** `me` is null for a spectator. */
 const formFor = (realm: Realm, me: User | null, user: User, input: GivenView) =>
   me === null
     ? spectatorObject(realm, user)
@@ -51,7 +51,7 @@ const formFor = (realm: Realm, me: User | null, user: User, input: GivenView) =>
         includeProfileData: input.include_custom_profile_fields,
       })
 
-/** What may be deleted with an account. Contract section 3.4.1. */
+/** Content that may be deleted with an account. Contract section 3.4.1. */
 const ACTIONS = [
   'delete_profile',
   'delete_public_channel_messages',
@@ -87,7 +87,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
   }),
   declareOpen({
     method: 'GET',
-    path: '/users/:user_id', // E69 as well: an address in the place of the id
+    path: '/users/:user_id', // also row E69: an address instead of the id
     who: 'anyone',
     segments: userSegment,
     parameters: view,
@@ -137,7 +137,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         let user = findOwnUser(realm, me, path.user_id)
         if (input.new_email !== undefined) {
           if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
-          expectMayDeactivate(me, user) // whoever has the address may be let in as its owner: row E3
+          expectMayDeactivate(me, user) // the owner of the address may be able to sign in: row E3
           const isOwn = user.id === me.id || user.id === me.bot?.ownerId
           const address = { email: input.new_email, parameter: 'new_email', isAddressTrusted: !isOwn }
           user = changeAddress(realm, turn, user, address)
@@ -178,7 +178,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
           profile: actions.delete_profile === true,
         })
       })
-      await runDetached(() => erase(realm)) // whatever becomes of the administrator meanwhile
+      await runDetached(() => erase(realm)) // finishes even if the administrator loses the right
       return {}
     },
   }),
@@ -218,7 +218,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Bots go by DELETE /bots. */
+/** Bots have their own endpoint, DELETE /bots. */
 function expectPerson(user: User): User {
   if (user.bot !== null) throw badRequest('No such user')
   return user

@@ -1,6 +1,6 @@
 /**
- * All event queues: who is told what, in one order that is the same for everybody. It knows no realm: whoever publishes
- * says who is to hear of it and how it looks to one kind of client. Contract section 4, design 7.
+ * All event queues. Every queue gets its events in the same order. The hub knows nothing of the realm: a publication names its recipients
+ * and renders itself for each shape of client. Contract section 4.
  */
 
 import { badRequest, ChatError } from '../base/error.ts'
@@ -18,27 +18,27 @@ import { createQueueSet, type UserEvent } from './queue-set.ts'
 import { readQueue, saveQueue, withoutGone } from './saved-queue.ts'
 import type { Shape } from './shapes.ts'
 
-const ANSWERED_AT_ONCE_MAX = 64 // polls in one turn: a tenth of a millisecond each, and other requests wait meanwhile
+const ANSWERED_AT_ONCE_MAX = 64 // polls answered before other requests get a turn: each takes a tenth of a millisecond
 const SWEEP_MS = 60_000
 const HEARTBEAT_MS = 45_000
 const HEARTBEAT_SPREAD_MS = 10_000
 
 export interface Publication {
   readonly type: string
-  /** User ids, or every queue there is. */
+  /** User ids, or every queue. */
   readonly to: Iterable<number> | 'everyone'
-  /** The event without its id, as clients of one shape see it; null for shapes that do not hear of it. */
+  /** Returns the event without its id, as clients of one shape see it. Null for shapes that do not get it. */
   make(shape: Shape): EventBody | null
-  /** Members that differ from queue to queue; they stand at the end. */
+  /** Returns members that differ from queue to queue. They are appended to the event. */
   tail?(queue: QueueOptions): EventBody | null
-  /** Asked for each queue of `to`: narrows of a registration. */
+  /** Called for each queue of `to`: checks the narrow of the registration. */
   accepts?(queue: QueueOptions): boolean
-  /** Also to queues that asked for all public channels and pass `accepts`. */
+  /** Also delivers to queues that registered for all public channels and pass `accepts`. */
   readonly alsoPublic?: boolean
-  /** Not to queues that hear of this type. */
+  /** Skips queues that receive this event type. */
   readonly unless?: string
   readonly merge?: Merge
-  /** Why, where gates of old levels ask for it: contract section 8.1. */
+  /** Reason of the event for level changes that need one: contract section 8.1. */
   readonly cause?: string
 }
 
@@ -48,36 +48,36 @@ interface Batch {
 }
 
 export interface EventHub {
-  /** Events of one change: made when they are added, in the queues when it is delivered. */
+  /** Starts the events of one change. Each is rendered when it is added and enters the queues in `deliver`. */
   begin(): Batch
   register(options: Omit<QueueOptions, 'id'>): Queue
-  /** Throws `BAD_EVENT_QUEUE_ID`, and `BAD_REQUEST` for a queue of somebody else. */
+  /** Throws `BAD_EVENT_QUEUE_ID`, and `BAD_REQUEST` for a queue of another user. */
   find(id: string, userId: number): Queue
-  /** A JSON list of events, at once or when there are any. */
+  /** Resolves to a JSON list of events as soon as there are any. */
   poll(queue: Queue, lastEventId: number, dontBlock: boolean, onGone: (listener: () => void) => void): Promise<string>
   drop(queue: Queue): void
   dropQueuesOf(userId: number): void
-  /** Ends polls with an empty list; the queues stay. For keys that are revoked: whoever asked with one must not wait on. */
+  /** Ends polls with an empty list; the queues stay. A poll must not outlive the key that authorized it. */
   endPollsOf(userId: number): void
   queuesOf(userId: number): Iterable<Queue>
-  /** Whether he has a queue: whom else nothing tells, nobody need look up what he may be told. */
+  /** True if the user has an event queue. Skip the work for users without one. */
   hasQueue(userId: number): boolean
-  /** What `restore` takes; without the words of messages that are gone. */
+  /** Returns the queues in the format of `restore`, without the content of messages for which `isGone` is true. */
   save(isGone: (messageId: number) => boolean): { id: string; json: string }[]
   restore(saved: readonly string[]): void
-  /** Drops queues that nobody has polled for as long as they may live. */
+  /** Drops queues without a poll for longer than their lifespan. */
   sweep(): void
   readonly size: number
   close(): void
 }
 
-/** How events look to clients of older levels. Contract section 8. */
+/** Adapts events to clients of older feature levels. Contract section 8. */
 export interface OldEvents {
-  /** False for a type that came later. */
+  /** False for a type introduced after `level`. */
   knows(level: number, type: string): boolean
-  /** Types of before, of which events of this type may become some. */
+  /** Older event types into which events of this type may be rewritten. */
   othersOf(level: number, type: string): readonly string[]
-  /** What such clients are told instead: nothing, one event, or some. */
+  /** Returns the events that such clients get instead: none, one or several. */
   rewrite(
     level: number,
     event: TypedBody,
@@ -88,10 +88,10 @@ export interface OldEvents {
 type TypedBody = EventBody & { readonly type: string }
 
 interface HubOptions {
-  /** Unguessable. */
+  /** Must return an unguessable id. */
   newQueueId: () => string
   oldEvents?: OldEvents
-  /** Must never jump. */
+  /** Must be monotonic. */
   nowMs?: () => number
   heartbeatMs?: () => number
 }
@@ -258,13 +258,12 @@ export function createEventHub({
 
 const hears = ({ eventTypes }: Queue, type: string): boolean => eventTypes === null || eventTypes.has(type)
 
-/** For all queues of one shape. */
+/** The event as all queues of one shape share it. */
 interface Made {
   body: TypedBody
   prepared: Prepared
 }
 
-/** What one queue gets. */
 interface Delivery extends UserEvent {
   queue: Queue
 }

@@ -1,4 +1,4 @@
-/** The queues there are, by user, and the bounds on their number and on what waits in all of them together. */
+/** Event queues by user, and the bounds on their number and on the total size of their events. */
 
 import { badRequest } from '../base/error.ts'
 import {
@@ -15,9 +15,8 @@ import {
 
 const QUEUES_MAX = 20_000
 const QUEUES_OF_USER_MAX = 64
-const TEXT_TOTAL_MAX = 128 * 1024 * 1024 // characters of events that wait; each is counted once, however many queues have it
+const TEXT_TOTAL_MAX = 128 * 1024 * 1024 // characters of undelivered events; each counts once, however many queues share it
 
-/** An event as one queue gets it. */
 export interface UserEvent {
   body: EventBody
   prepared: Prepared
@@ -31,19 +30,19 @@ interface QueueSet {
   all(): Iterable<Queue>
   ofUser(userId: number): Iterable<Queue>
   hasAnyOf(userId: number): boolean
-  /** Those that asked for all public channels. */
+  /** Queues that registered for all public channels. */
   ofAllPublic(): Iterable<Queue>
-  /** Throws `BAD_REQUEST` when there are too many; of too many of one user the one goes that nobody has polled for the longest. */
+  /** Throws `BAD_REQUEST` when there are too many queues. If one user has too many, the least recently polled one is dropped. */
   expectRoom(userId: number): void
   add(queue: Queue): void
-  /** As it was saved, with the events that wait in it. */
+  /** Adds a queue that was saved, with its events. */
   restore(queue: Queue): void
   drop(queue: Queue): void
-  /** A queue that is full is dropped. */
+  /** Drops the queue if it is full. */
   push(queue: Queue, event: UserEvent): void
-  /** These have left a queue. */
+  /** Releases the text of entries that have left a queue. */
   release(entries: readonly QueueEntry[]): void
-  /** Drops queues until what waits is within its bound. */
+  /** Drops queues until the total size is within its bound. */
   makeRoom(): void
   endPoll(queue: Queue, events: string): void
   readonly size: number
@@ -105,7 +104,7 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     if (prepared.uses++ === 0) textTotal += prepared.text.length
   }
 
-  /** Of those that nobody reads the longest first: they hold what all others have taken. */
+  /** Drops the queues with the most text first. */
   function makeRoom(): void {
     while (textTotal > TEXT_TOTAL_MAX) {
       let longest: Queue | undefined
@@ -125,7 +124,7 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     expectRoom(userId) {
       if (queues.size >= QUEUES_MAX) throw badRequest('Too many event queues')
       const own = byUser.get(userId)
-      // The one that nobody has polled for the longest goes: most likely its client has gone as well.
+      // The least recently polled queue goes: its client has most likely gone as well.
       if (own !== undefined && own.size >= QUEUES_OF_USER_MAX)
         drop([...own].reduce((oldest, queue) => (isOlder(queue, oldest) ? queue : oldest)))
     },

@@ -1,21 +1,21 @@
-/** One client's events that it has not acknowledged. Contract section 4.3. */
+/** The events that one client has not acknowledged. Contract section 4.3. */
 
 import { badRequest } from '../base/error.ts'
 import type { Shape } from './shapes.ts'
 
 const EVENTS_MAX = 10_000
-const TEXT_MAX = 4 * 1024 * 1024 // characters: what a day of a busy organisation has
+const TEXT_MAX = 4 * 1024 * 1024 // characters: a day of a busy organization
 
 export type EventBody = Readonly<Record<string, unknown>>
 
-/** The JSON of an event, without its id, for all queues of one shape. */
+/** The JSON of an event without its id, shared by all queues of one shape. */
 export interface Prepared {
   readonly text: string
-  /** How many entries refer to it. */
+  /** Number of queue entries that refer to it. */
   uses: number
 }
 
-/** How an event joins the last one of its queue, if that has the same key and was not sent yet. */
+/** Lets an event replace the last one of its queue if that has the same key and was not sent yet. */
 export interface Merge {
   readonly key: string
   join(before: EventBody, after: EventBody): EventBody
@@ -24,7 +24,7 @@ export interface Merge {
 export interface QueueEntry {
   id: number
   prepared: Prepared
-  /** Members for this queue alone, as `,"flags":[]`; '' for none. */
+  /** Members for this queue only, as `,"flags":[]`; may be empty. */
   tail: string
   merge?: { key: string; body: EventBody }
 }
@@ -33,29 +33,28 @@ export interface QueueOptions {
   readonly id: string
   readonly userId: number
   readonly shape: Shape
-  /** Null: all. */
+  /** Null stands for all types. */
   readonly eventTypes: ReadonlySet<string> | null
   readonly allPublicStreams: boolean
-  /** As it was sent; checked by whoever made the queue. */
+  /** As the client sent it. `register` has validated it. */
   readonly narrow: readonly (readonly [operator: string, operand: string])[]
   readonly clientName: string
   readonly lifespanMs: number
 }
 
-/** Whoever waits for the next event. */
 interface Poll {
   answer(events: string): void
   timer: NodeJS.Timeout
 }
 
 export interface Queue extends QueueOptions {
-  /** Null while nobody polls. */
+  /** Null if no poll is waiting. */
   poll: Poll | null
-  /** When the last poll ended, or the queue was made; monotonic. */
+  /** Monotonic time of the last poll's end, or of the queue's creation. */
   idleSinceMs: number
   entries: QueueEntry[]
   nextId: number
-  /** Up to which id the client has acknowledged, and up to which it was sent. */
+  /** Last id that the client has acknowledged, and last id that it was sent. */
   prunedId: number
   sentId: number
   textLength: number
@@ -74,14 +73,14 @@ export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
 
 export const isFull = (queue: Queue): boolean => queue.entries.length > EVENTS_MAX || queue.textLength > TEXT_MAX
 
-/** The event takes the next id. */
+/** Assigns the next id. */
 export function append(queue: Queue, entry: Omit<QueueEntry, 'id'>): void {
   const id = queue.nextId++
   queue.entries.push({ ...entry, id })
   queue.textLength += entry.prepared.text.length + entry.tail.length
 }
 
-/** The last entry if an event with this key may still join it. */
+/** Returns the last entry if an event with this key may still be merged into it. */
 export function lastToMerge(queue: Queue, key: string): QueueEntry | undefined {
   const last = queue.entries.at(-1)
   return last?.merge?.key === key && last.id > queue.sentId ? last : undefined
@@ -93,7 +92,7 @@ export function takeLast(queue: Queue): QueueEntry {
   return last
 }
 
-/** Drops what is not newer. Throws `BAD_REQUEST` for an id that was pruned before, or never issued. */
+/** Removes entries up to `lastEventId`. Throws `BAD_REQUEST` for an id that was pruned before or never issued. */
 export function acknowledge(queue: Queue, lastEventId: number): QueueEntry[] {
   if (lastEventId < queue.prunedId) throw badRequest(`An event newer than ${lastEventId} has already been pruned`)
   if (lastEventId >= queue.nextId) throw badRequest(`Event ${lastEventId} was not in this queue`)
@@ -110,7 +109,7 @@ function countUpTo(entries: readonly QueueEntry[], id: number): number {
   return count
 }
 
-/** A JSON list; all in it counts as sent. */
+/** Returns a JSON list, and counts all of its events as sent. */
 export function readAll(queue: Queue): string {
   queue.sentId = queue.nextId - 1
   return `[${queue.entries.map(({ prepared, tail, id }) => `${prepared.text.slice(0, -1)}${tail},"id":${id}}`).join(',')}]`

@@ -1,11 +1,11 @@
-/** A queue as text, for a stop and the next start. */
+/** Serializes a queue for a restart. */
 
 import { createQueue, type Prepared, type Queue } from './queue.ts'
 import { CAPABILITIES, type Capability, internShape } from './shapes.ts'
 
 /**
- * With the text that `keep` gives for an event, without those for which it is null. Nothing can be merged into an entry any
- * more: whoever took it may have been cut off before he said so.
+ * Writes the text that `keep` returns for each event, and omits events for which it returns null. No event can be merged into a saved
+ * entry: the client may have received it although the connection ended before its acknowledgment.
  */
 export function saveQueue(queue: Queue, keep: (event: Prepared) => string | null): string {
   const { id, userId, shape, allPublicStreams, narrow, clientName, lifespanMs, nextId, prunedId } = queue
@@ -29,21 +29,21 @@ export function saveQueue(queue: Queue, keep: (event: Prepared) => string | null
   })
 }
 
-/** An event without the words of a message that is gone; null where all that it is about are gone. */
+/** Removes the content of deleted messages from an event. Returns null if all messages of the event are deleted. */
 export function withoutGone({ text }: Prepared, isGone: (messageId: number) => boolean): string | null {
   if (!TELLING.some((type) => text.startsWith(`{"type":"${type}",`))) return text
   const event = JSON.parse(text) as Telling
   const told = event.message?.id ?? event.message_id!
   if (!isGone(told)) return text
   if ((event.message_ids ?? []).every(isGone)) return null
-  return JSON.stringify(event, (name, value) => (WORDS.includes(name) ? undefined : value)) // others were moved with it
+  return JSON.stringify(event, (name, value) => (WORDS.includes(name) ? undefined : value)) // other messages only moved along
 }
 
-/** What tells the words of a message. */
+/** Event types that contain message content. */
 const TELLING = ['message', 'submessage', 'update_message']
 type Telling = { message?: { id: number }; message_id?: number; message_ids?: number[] }
 
-/** Members of `update_message`. */
+/** Members with content in `update_message`. */
 const WORDS = ['orig_content', 'orig_rendered_content', 'content', 'rendered_content', 'is_me_message']
 
 type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | 'narrow' | 'clientName' | 'lifespanMs'> &
@@ -53,7 +53,7 @@ export function readQueue(text: string, nowMs: number): Queue {
   const { entries, nextId, prunedId, ...options } = JSON.parse(text) as SavedQueue
   const eventTypes = options.eventTypes === null ? null : new Set(options.eventTypes)
   const { shape } = options
-  // A version that did not know a capability has saved none of it.
+  // A queue saved by an older version lacks newer capabilities.
   const can = Object.fromEntries(CAPABILITIES.map((name) => [name, shape.can[name] ?? false])) as Record<
     Capability,
     boolean

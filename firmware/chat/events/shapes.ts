@@ -1,4 +1,4 @@
-/** How one kind of client sees events: the part of a registration that changes them. Contract section 4.1. */
+/** The parts of a registration that determine how events look to a client. Contract section 4.1. */
 
 export const CAPABILITIES = [
   'notification_settings_null',
@@ -20,15 +20,15 @@ export interface Shape {
   readonly applyMarkdown: boolean
   readonly clientGravatar: boolean
   readonly slimPresence: boolean
-  /** The older level that the client was written for; null: the one of now. Contract section 8. */
+  /** Older feature level for which the client was written; null for the current one. Contract section 8. */
   readonly level: number | null
-  /** What the client said that it can take. */
+  /** Capabilities that the client declared. */
   readonly can: Readonly<Record<Capability, boolean>>
 }
 
-/** Most registrations are of a few shapes: equal ones are the same object, so that events are made once for each. */
+/** Equal shapes are the same object, so that an event is rendered once for all clients of a shape. */
 const shapes = new Map<string, WeakRef<Shape>>()
-const SHAPES_KNOWN_MAX = 1000 // with those that nobody has any more, which are forgotten then
+const SHAPES_KNOWN_MAX = 1000 // includes unused ones, which are removed at this size
 
 export function internShape({ applyMarkdown, clientGravatar, slimPresence, level, can }: Shape): Shape {
   const flags = [applyMarkdown, clientGravatar, slimPresence, ...CAPABILITIES.map((name) => can[name])]

@@ -1,7 +1,4 @@
-/**
- * Where the messages of a narrow are looked for: the smallest index that holds them all. A lead may hold more than the
- * narrow; conditions decide about each message.
- */
+/** Access paths: the smallest index that contains all messages of a narrow. It may contain others; conditions check each message. */
 
 import type { ChatStore } from '../store/store.ts'
 import { firstRow, ID_OF_ROW, PLACE_OF_ROW, placeDigits } from '../store/words.ts'
@@ -9,23 +6,23 @@ import { firstRow, ID_OF_ROW, PLACE_OF_ROW, placeDigits } from '../store/words.t
 /** Messages of one index, in the order of their ids. */
 export type Stream =
   | { readonly by: 'all' }
-  /** Messages that lie elsewhere than where they were sent to. */
+  /** Messages that are no longer where they were sent. */
   | { readonly by: 'moved' }
   /** Messages with a link, a picture, a file or a reaction. */
   | { readonly by: 'with' }
-  /** Messages that are somebody's although he did not receive them. */
+  /** Messages in the user's history although the user did not receive them. */
   | { readonly by: 'history'; readonly user: number }
   | { readonly by: 'recipient' | 'topic' | 'sender'; readonly id: number }
   | { readonly by: 'mention'; readonly user: number; readonly bits: number }
-  /** Messages with words: as matchOf of store/words.ts asks for them. `births`: of those that were sent there, and a few others. */
+  /**
+   * Full-text search: `match` is the result of `matchOf` in store/words.ts. `births` limits it to recipients at sending; some others pass
+   * as well.
+   */
   | { readonly by: 'words'; readonly match: string; readonly births: readonly number[] | null }
 
-export type AccessPath =
-  | { readonly streams: readonly Stream[] }
-  /** Ascending. */
-  | { readonly ids: readonly number[] }
+export type AccessPath = { readonly streams: readonly Stream[] } | { readonly ids: readonly number[] }
 
-/** What conditions ask of a message; `html` only where it is asked for. */
+/** The columns that conditions check. `html` is present only if requested. */
 export interface Candidate {
   readonly id: number
   readonly sender: number
@@ -42,22 +39,24 @@ export interface Candidate {
 
 export type Direction = 'older' | 'newer'
 
-/** More are walked through as all messages: a query of many parts costs more than it saves. */
+/** Above this number all messages are scanned: a query of many parts costs more than it saves. */
 export const STREAMS_MAX = 50
 
 const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, arrival, messages.bits, time'
 
-/** Ids that an index of words is asked for at once: of words that are everywhere and never together it reads them all. */
+/**
+ * Range of ids per query of the full-text index. Without it, frequent words that never occur together would make FTS5 read the whole index.
+ */
 export const WINDOW = { least: 50_000, first: 100_000, max: 2_000_000 } as const
 
-/** The last id that readLead looks at beyond `bound`, which is no further than the newest message. */
+/** The last id that `readAccessPath` looks at beyond `bound`, which is at most the id of the newest message. */
 export function farthest(lead: AccessPath, direction: Direction, bound: number, window: number): number {
   const hasWords = 'streams' in lead && lead.streams.some(({ by }) => by === 'words')
   if (direction === 'older') return hasWords ? Math.max(0, bound - window) : 0
   return hasWords ? bound + window : Number.MAX_SAFE_INTEGER
 }
 
-/** At most `count` of the lead's messages beyond `bound` and up to `far`, nearest first. */
+/** Returns at most `count` messages of the access path beyond `bound` and up to `far`, nearest first. */
 export function readAccessPath(
   store: ChatStore,
   lead: AccessPath,
@@ -82,7 +81,7 @@ export function readAccessPath(
     if (by !== 'words') return [bound, far]
     return direction === 'older' ? [firstRow(bound), firstRow(far)] : [firstRow(bound + 1), firstRow(far + 1)]
   }
-  // A message may be in several of them, and is one; of most that they have no more than the id is read.
+  // A message in several streams counts once. For most messages only the id is read.
   const parts = lead.streams.map((stream) => streamQuery(stream, direction, 'messages.id'))
   const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
   const parameters = parts.flatMap(({ parameters }, n) => [...parameters, ...boundsOf(lead.streams[n]!), count])
@@ -91,7 +90,7 @@ export function readAccessPath(
   return store.select(sql, [...parameters, count])
 }
 
-/** So many texts are read faster than an index of words is asked. */
+/** Scanning this many messages is faster than a query of the full-text index. */
 const SMALL = 200
 
 export const isSmall = (store: ChatStore, lead: AccessPath): boolean =>
@@ -113,7 +112,7 @@ function streamQuery(
       return { sql: `SELECT ${columns} FROM messages WHERE ${rest('id')}`, parameters: [] }
     case 'moved':
       return { sql: `SELECT ${columns} FROM messages WHERE birth <> recipient AND ${rest('id')}`, parameters: [] }
-    case 'with': // as the index has it
+    case 'with': // the same condition as that of the index
       return { sql: `SELECT ${columns} FROM messages WHERE bits & 15 <> 0 AND ${rest('id')}`, parameters: [] }
     case 'history':
       return {
@@ -121,7 +120,7 @@ function streamQuery(
           WHERE history.user = ? AND ${rest('history.message')}`,
         parameters: [stream.user],
       }
-    case 'topic': // as the index has it, which holds no conversations
+    case 'topic': // repeats the condition of the index, which excludes conversations
       return {
         sql: `SELECT ${columns} FROM messages WHERE topic = ? AND topic > 0 AND ${rest('id')}`,
         parameters: [stream.id],
@@ -139,7 +138,7 @@ function streamQuery(
         parameters: [stream.user, stream.bits],
       }
     case 'words': {
-      // As integers: FTS5 goes past every row up to any other number.
+      // Cast to integers, because FTS5 visits every row when it compares with any other number.
       const rows = {
         older: 'words.rowid < CAST(? AS INTEGER) AND words.rowid >= CAST(? AS INTEGER)',
         newer: 'words.rowid >= CAST(? AS INTEGER) AND words.rowid < CAST(? AS INTEGER)',
@@ -159,14 +158,14 @@ function beyond(ids: readonly number[], direction: Direction, bound: number, cou
   return direction === 'older' ? selected.slice(-count).reverse() : selected.slice(0, count)
 }
 
-/** Ordinals of the place that messages were sent to, both ends included. */
+/** Ordinals of the recipient `birth`, inclusive. */
 export interface OrdinalRange {
   readonly birth: number
   readonly from: number
   readonly to: number
 }
 
-/** Ids of the messages in the ranges, in no order. */
+/** Ids of the messages in the ranges, unordered. */
 export function idsOfRanges(store: ChatStore, ranges: readonly OrdinalRange[]): number[] {
   const rows = store.select<{ id: number }>(
     `SELECT messages.id FROM json_each(?) AS range CROSS JOIN messages

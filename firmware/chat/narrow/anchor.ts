@@ -1,4 +1,4 @@
-/** Where a fetch begins, as requests say it. Contract section 5.1: anchor, anchor_date, use_first_unread_anchor. */
+/** The start of a fetch in the parameters of requests. Contract section 5.1: anchor, anchor_date, use_first_unread_anchor. */
 
 import { badRequest, ChatError, invalidParameter } from '../base/error.ts'
 import { type Anchor, NEWEST } from './range.ts'
@@ -11,7 +11,7 @@ interface AnchorGiven {
 
 /** Throws `REQUEST_VARIABLE_MISSING`, `REQUEST_VARIABLE_INVALID` and `BAD_REQUEST`. */
 export function readAnchor({ anchor, anchor_date: date, use_first_unread_anchor: isUnread }: AnchorGiven): Anchor {
-  const name = anchor?.replace(/^"(.*)"$/, '$1') // strings are sent raw, and as JSON by some
+  const name = anchor?.replace(/^"(.*)"$/, '$1') // some clients send strings as JSON, others raw
   if (date !== undefined && name !== 'date') throw badRequest('anchor_date is for the anchor date alone')
   if (name === 'date') {
     if (date === undefined) throw missing('anchor_date')
@@ -29,7 +29,7 @@ const missing = (name: string): ChatError =>
 
 const DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/i
 
-/** ISO 8601 as seconds; a date alone is its beginning, and what names no zone is UTC. */
+/** Parses ISO 8601 into seconds. A date without time is its first second; a time without zone is UTC. */
 function readDate(text: string): number {
   const match = DATE.exec(text)
   const isBare = match?.[1] === undefined

@@ -1,4 +1,4 @@
-/** What each narrow term asks of a message, and which index knows its messages best. Contract section 5.2. */
+/** The condition that each narrow term sets, and the best index for it. Contract section 5.2. */
 
 import { isResolved } from '../realm/messages/location.ts'
 import { isMuted as isTopicMuted, unreadRanges } from '../realm/messages/unread.ts'
@@ -30,20 +30,20 @@ import { type Scope, scopeOfRecipients, scopeOfTopics } from './scope.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
-/** A term as a question about one message. */
+/** A term as a predicate of messages. */
 export interface Condition {
   holds(message: Candidate): boolean
-  /** Null: no index knows. */
+  /** Null if no index helps. */
   readonly lead: RankedLead | null
-  /** It asks for the text of messages. */
+  /** True if `holds` reads the content of messages. */
   readonly readsText?: boolean
-  /** What is found in the text. */
+  /** The text to highlight. */
   readonly search?: Search
-  /** Where a search for its messages looks; without it everywhere. */
+  /** Restricts a full-text search. Absent if it must cover all messages. */
   readonly scope?: () => Scope
 }
 
-/** The smaller the rank, the fewer messages. */
+/** A smaller rank stands for fewer messages. */
 interface RankedLead {
   readonly rank: number
   readonly lead: AccessPath
@@ -61,14 +61,14 @@ const RANK = {
   with: 8,
 } as const
 
-/** More flagged messages than these are found on the way through all others. */
+/** Above this number the other access paths find flagged messages faster. */
 const FLAGGED_MAX = 5000
 
 const EVERYTHING: Condition = { holds: () => true, lead: null }
 
 /**
- * Throws NarrowError for a channel or user that there is not, or not for the viewer. `within`: the recipient of the one
- * channel that another term names.
+ * Throws NarrowError for a channel or user that does not exist or that the viewer cannot access. `within`: recipient of the only channel
+ * that another term names.
  */
 export function conditionOf(term: Term, viewer: Viewer, within: number | null): Condition {
   const condition = positive(term, viewer, within)
@@ -115,8 +115,8 @@ function positive(term: Term, viewer: Viewer, within: number | null): Condition 
       return found(viewer, readSearch(term.operand))
     case 'id':
       return { holds: ({ id }) => id === term.operand, lead: { rank: RANK.ids, lead: { ids: [term.operand] } } }
-    case 'near': // where a client begins to read
-    case 'with': // stands for others: see conversation.ts
+    case 'near': // only sets the client's anchor
+    case 'with': // replaced before: see conversation.ts
       return EVERYTHING
     case 'mentions':
       return mentioned(viewer, viewer.account(term.operand).id, MENTIONED)
@@ -148,7 +148,7 @@ function inChannels({ realm }: Viewer, isWebPublic: boolean): Condition {
   }
 }
 
-/** Topics of that name in any channel: they are few, and each is looked up in an index. */
+/** Topics with this name in all readable channels: few, and each has an index. */
 function inTopics({ realm, visibility }: Viewer, name: string, within: number | null): Condition {
   const folded = fold(name)
   const ids: number[] = []
@@ -206,7 +206,7 @@ const IS: Readonly<Record<IsOperand, (viewer: Viewer) => Condition>> = {
 
 const NO_RUNS: Runs = []
 
-/** In a muted channel or topic, or of somebody he has muted; a topic that he unmuted or follows is not muted. */
+/** True for a muted channel, topic or sender. A topic that the user unmuted or follows is not muted. */
 export function isMuted(viewer: Viewer, { recipient, topic, sender }: Candidate): boolean {
   const { realm, user } = viewer
   if (user === null) return false
@@ -226,7 +226,7 @@ function* rangesOf(runs: ReadonlyMap<number, Runs>): Generator<OrdinalRange> {
   for (const [birth, own] of runs) for (const [from, to] of own) yield { birth, from, to }
 }
 
-/** `others`: ids of messages that may be among them as well. */
+/** `others`: ids of further messages that may match. */
 function flagged({ realm }: Viewer, ranges: Iterable<OrdinalRange>, others: readonly number[] = []): RankedLead | null {
   const found = [...ranges]
   const count = found.reduce((sum, { from, to }) => sum + to - from + 1, others.length)

@@ -1,4 +1,4 @@
-/** The term `with`: the conversation in which a message is now stands in the place of others. Contract section 5.2 (271). */
+/** The operator `with`: replaces the conversation of other terms by the one that now contains a message. Contract section 5.2 (271). */
 
 import { locationOf } from '../realm/messages/location.ts'
 import { NarrowError, type NarrowOperator, type Term } from './terms.ts'
@@ -6,7 +6,7 @@ import type { Viewer } from './viewer.ts'
 
 const OF_CONVERSATION: ReadonlySet<NarrowOperator> = new Set(['channel', 'topic', 'dm'])
 
-/** Throws NarrowError for a message that he cannot read, unless other terms say which conversation is meant. */
+/** Throws NarrowError for an unreadable message, unless other terms name a conversation. */
 export function withConversation(viewer: Viewer, terms: readonly Term[]): Term[] {
   const ids = new Set(terms.flatMap((term) => (term.operator === 'with' ? [term.operand as number] : [])))
   const [id] = ids

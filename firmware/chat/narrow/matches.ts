@@ -1,4 +1,4 @@
-/** What a search has found of a message, highlighted. Contract 2.4: match_content, match_subject. */
+/** The highlighted matches of a search. Contract 2.4: match_content, match_subject. */
 
 import { locationOf } from '../realm/messages/location.ts'
 import type { Realm } from '../realm/model/realm.ts'
@@ -14,7 +14,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** As HTML. */
+/** Returns HTML. */
 export function matches(realm: Realm, row: MessageRow, search: Search) {
   const location = locationOf(realm, row)
   const topic = location.kind === 'channel' ? location.topic : ''

@@ -1,4 +1,4 @@
-/** A narrow as one question about messages: its terms, the viewer's rights, and where to look. Contract section 5. */
+/** A narrow: one predicate made from its terms and the viewer's rights, and the access path. Contract section 5. */
 
 import { readSearch, type Search } from '../search/search.ts'
 import { type AccessPath, type Candidate, isSmall, STREAMS_MAX, type Stream } from './access-path.ts'
@@ -10,15 +10,15 @@ import type { Viewer } from './viewer.ts'
 
 export interface Narrow {
   readonly lead: AccessPath
-  /** Whether the message is in it, and the viewer may read it. */
+  /** True if the message matches and the viewer can read it. */
   holds(message: Candidate): boolean
-  /** Whether `holds` asks for the text of messages. */
+  /** True if `holds` reads the content of messages. */
   readonly readsText: boolean
-  /** It has several conversations, of which those that are muted are passed over on the way to what is unread. */
+  /** True if the narrow spans several conversations. The search for the first unread message then skips muted ones. */
   readonly isWide: boolean
 }
 
-/** Throws NarrowError. `terms` as terms.ts reads them. */
+/** `terms` come from `readTerms`. Throws NarrowError. */
 export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
   const resolved = withConversation(viewer, terms)
   if (viewer.user === null) expectOpen(resolved)
@@ -36,19 +36,19 @@ export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
   }
 }
 
-/** What is highlighted; null where nothing is searched for. */
+/** The text to highlight; null without a search. */
 export function searchOf(terms: readonly Term[]): Search | null {
   const searched = terms.filter(({ operator, negated }) => operator === 'search' && !negated)
   return searched.length === 0 ? null : searched.flatMap(({ operand }) => readSearch(operand as string))
 }
 
-/** Messages that were sent to him, of those that he may read now. */
+/** Messages that the user received and can still read. */
 const ownOf =
   (visibility: Viewer['visibility']) =>
   (message: Candidate): boolean =>
     visibility.received(message) && visibility.canRead(message)
 
-/** Whoever names a channel reads its history; else a user has his own alone, and a spectator all that is open. */
+/** True if the narrow includes messages that the user never received: those that name a channel, and all narrows of spectators. */
 function sharesHistory({ user }: Viewer, terms: readonly Term[]): boolean {
   return user === null || terms.some(({ operator, negated }) => !negated && HISTORIES.has(operator))
 }
@@ -58,7 +58,7 @@ const HISTORIES: ReadonlySet<NarrowOperator> = new Set(['channel', 'channels'])
 const isOneConversation = ({ operator, negated }: Term): boolean =>
   !negated && (operator === 'topic' || operator === 'dm')
 
-/** What somebody may ask for who has not signed in. */
+/** Operators that spectators may use. */
 const OPEN: ReadonlySet<NarrowOperator> = new Set([
   'channel',
   'channels',
@@ -76,8 +76,8 @@ function expectOpen(terms: readonly Term[]): void {
 }
 
 /**
- * The smallest index of all, or, where it is large, that of the words that are searched for; where no term has one, of his
- * own history the channels and conversations he reads.
+ * Chooses the smallest index of the terms, or the full-text index for a search if that index is large. If no term has an index, the path
+ * covers the channels and conversations of the user's own history.
  */
 function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): AccessPath {
   let best: Condition['lead'] = null
@@ -92,7 +92,7 @@ function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: bool
   return { streams: own ?? [{ by: 'all' }] }
 }
 
-/** Null: too many. What was sent to him lies in channels that he is or was subscribed to, in conversations, or was moved. */
+/** Null if there are too many. Received messages are in channels of present or past subscriptions or in conversations, or were moved. */
 function ownStreams(viewer: Viewer): Stream[] | null {
   if (viewer.user === null) return null
   const streams: Stream[] = [
@@ -103,7 +103,7 @@ function ownStreams(viewer: Viewer): Stream[] | null {
   return streams.length > STREAMS_MAX ? null : streams
 }
 
-/** The one channel that the narrow is about, if it is about one. */
+/** Recipient of the only channel that the narrow names, if any. */
 function channelOf(viewer: Viewer, terms: readonly Term[]): number | null {
   for (const term of terms)
     if (term.operator === 'channel' && !term.negated) return viewer.channel(term.operand).recipientId

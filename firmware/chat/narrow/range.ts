@@ -1,4 +1,4 @@
-/** Which messages a fetch returns: so many before and after an anchor. Contract section 5.1. */
+/** Selects the messages of a fetch: up to so many before and after an anchor. Contract section 5.1. */
 
 import { setImmediate } from 'node:timers/promises'
 import type { ChatStore } from '../store/store.ts'
@@ -9,7 +9,7 @@ import { scan, select } from './scan.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
-/** Larger than any message's id: as an anchor, the newest. Clients know the number. */
+/** Exceeds every message id, and stands for the newest message. Clients know the number. */
 export const NEWEST = 10_000_000_000_000_000
 export const RANGE_MAX = 5000 // num_before + num_after
 
@@ -23,7 +23,6 @@ interface MessageRange {
 }
 
 export interface FoundRange {
-  /** Ascending. */
   ids: number[]
   anchor: number
   foundOldest: boolean
@@ -31,7 +30,7 @@ export interface FoundRange {
   foundAnchor: boolean
 }
 
-/** `viewer` makes the viewer of the moment. Throws NarrowError. */
+/** `viewer` returns the viewer with current rights. Throws NarrowError. */
 export async function findRange(
   viewer: () => Viewer,
   terms: readonly Term[],
@@ -44,7 +43,7 @@ export async function findRange(
   const anchor = await resolveAnchor(viewer, terms, range.anchor)
   const own = range.includeAnchor && anchor > 0 && anchor < NEWEST ? select(store, narrow(), [anchor]) : []
   const older = await scan(store, narrow, 'older', anchor, range.before, account)
-  if (range.before > 0 && range.after > 0) await setImmediate() // each has a turn of its own
+  if (range.before > 0 && range.after > 0) await setImmediate() // lets other requests run between the two scans
   const newer = await scan(store, narrow, 'newer', anchor, range.after, account)
   return {
     ids: [...older.found.reverse(), ...own, ...newer.found],
@@ -69,7 +68,7 @@ async function resolveAnchor(viewer: () => Viewer, terms: readonly Term[], ancho
   }
 }
 
-/** In the narrow; where it spans several conversations, those that he has muted are passed over. */
+/** Returns the first unread message of the narrow. Skips muted conversations if the narrow spans several. */
 async function firstUnread(viewer: () => Viewer, terms: readonly Term[]): Promise<number | undefined> {
   const { user, realm } = viewer()
   if (user === null) return undefined
@@ -92,7 +91,7 @@ async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: numbe
   return (await scan(store, narrow, 'newer', first - 1, 1, user?.id ?? null)).found[0]
 }
 
-/** Made anew once something was written: it tells of rights, policies and flags. */
+/** Rebuilds the narrow after each transaction, because rights, policies and flags may have changed. */
 function untilChanged(store: ChatStore, make: () => Narrow): () => Narrow {
   let made: { narrow: Narrow; commits: number } | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** Looking for the messages of a narrow, from an id in one direction. */
+/** Scans for the messages of a narrow, from an id in one direction. */
 
 import { setImmediate } from 'node:timers/promises'
 import { createBatchSize, threadMs } from '../../base/batch-size.ts'
@@ -7,12 +7,12 @@ import type { ChatStore } from '../store/store.ts'
 import { type AccessPath, type Candidate, type Direction, farthest, readAccessPath, WINDOW } from './access-path.ts'
 import type { Narrow } from './narrow.ts'
 
-const SLICE = { least: 32, first: 256, max: 1024 } as const // messages looked at in one turn: few milliseconds
-const WINDOW_MS = 10 // of an index of words, in one turn
-const SLICES_FREE = 3 // enough for what is found at once, as nearly all is
-const WAITING_MAX = 200 // walks that go on; more are refused, of whoever has most
+const SLICE = { least: 32, first: 256, max: 1024 } as const // messages per time slice: a few milliseconds
+const WINDOW_MS = 10 // per query of the full-text index
+const SLICES_FREE = 3 // nearly all scans finish within these
+const WAITING_MAX = 200 // queued scans; above it the account with most of them is refused
 
-/** Walks that go on for long take turns, slice by slice and account by account. */
+/** Long scans take turns, slice by slice and account by account. */
 const queues = new WeakMap<ChatStore, FairQueue>()
 
 function queueOf(store: ChatStore): FairQueue {
@@ -22,15 +22,14 @@ function queueOf(store: ChatStore): FairQueue {
 }
 
 interface Scanned {
-  /** Nearest first. */
   found: number[]
-  /** There are no more on that side. */
+  /** True if no messages remain in that direction. */
   isEnd: boolean
 }
 
 /**
- * At most `count` messages beyond `bound`. Requests go on between slices, so `narrow` is asked for anew before each: what is
- * found was in it, and his to read, when it was looked at. `account`: whose turn it takes. Throws `busy`.
+ * Finds at most `count` messages beyond `bound`. Other requests run between time slices, so `narrow` is called again before each: every
+ * match was readable when it was checked. `account` determines the place in the fair queue. Throws `busy`.
  */
 export async function scan(
   store: ChatStore,
@@ -42,13 +41,13 @@ export async function scan(
 ): Promise<Scanned> {
   const found: number[] = []
   if (count === 0) return { found, isEnd: false }
-  const end = store.messages.maxId() // what comes later is not looked for
+  const end = store.messages.maxId() // later messages are not part of the scan
   let from = Math.min(bound, end + 1)
-  let size: number = Math.min(Math.max(count, SLICE.least), SLICE.first) // a good lead has nothing else
+  let size: number = Math.min(Math.max(count, SLICE.least), SLICE.first) // with a good access path nearly all messages match
   const window = createBatchSize({ start: WINDOW.first, max: WINDOW.max, targetMs: WINDOW_MS })
   let looked = 0
 
-  /** Null: there is more to look at. */
+  /** Null if the scan must continue. */
   function look(): Scanned | null {
     const { lead, holds, readsText } = narrow()
     const far = farthest(lead, direction, from, Math.max(window.value, WINDOW.least))
@@ -77,7 +76,7 @@ export async function scan(
   }
 }
 
-/** Of these ids those in the narrow, ascending. */
+/** Returns the ids of messages in the narrow, ascending. */
 export function select(store: ChatStore, narrow: Narrow, ids: readonly number[]): number[] {
   const ascending = [...new Set(ids)].sort((a, b) => a - b)
   const lead: AccessPath = { ids: ascending }

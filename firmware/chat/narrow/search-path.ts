@@ -1,4 +1,4 @@
-/** The messages that a search finds, by the index of words. Contract section 5.2, `search`. */
+/** The access path of a full-text search. Contract section 5.2, `search`. */
 
 import type { Phrase } from '../search/search.ts'
 import { matchOf, sentTo, type WordQuery } from '../store/words.ts'
@@ -7,10 +7,10 @@ import type { Condition } from './conditions.ts'
 import { SCOPE_MAX, scopeOfTopics, TOPICS_MAX } from './scope.ts'
 import type { Viewer } from './viewer.ts'
 
-const PARTS_MAX = 20 // of all searches of a narrow; what more there is, is looked for in what these find
-const WORDS_MAX = 16 // of a phrase; the same
+const PARTS_MAX = 20 // of all searches of a narrow; further parts are checked on the matches
+const WORDS_MAX = 16 // of a phrase; further words likewise
 
-/** Null: the index is of no use. `isShared`: what was not sent to the viewer is meant as well. */
+/** Null if the index cannot help. `isShared`: messages that the viewer did not receive match as well. */
 export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): AccessPath | null {
   if (!viewer.realm.store.words.isComplete) return null
   const parts = conditions.flatMap(({ search }) => search ?? []).slice(0, PARTS_MAX)
@@ -27,7 +27,7 @@ export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], i
   return { streams: [{ by: 'words', match: ownMatch, births: null }, ...others] }
 }
 
-/** Where less than this share of all messages is sent, the index finds these among others faster than they are looked up. */
+/** Below this share of all messages, an additional scope in the index is faster than checking each match. */
 const SPARSE = 1 / 50
 
 function shareOf({ realm: { store } }: Viewer, births: readonly number[]): number {
@@ -40,13 +40,13 @@ function wantedOf({ realm: { store } }: Viewer, parts: readonly Phrase[]): WordQ
   return parts.flatMap(({ words, isPrefix }) => {
     const wanted = { words: words.slice(0, WORDS_MAX), isPrefix: isPrefix && words.length <= WORDS_MAX }
     const topics = scopeOfTopics(store, store.words.topicsWith(wanted, room + 1), room)
-    if (topics === null) return [] // in the names of so many topics that the next message may have it
+    if (topics === null) return [] // the name occurs in so many topics that the index would not narrow the search
     room -= topics.length
     return [{ ...wanted, topics }]
   })
 }
 
-/** Where his own history was sent to, and what else is his; null where that is much. */
+/** Recipients of the user's own history, and further streams. Null if the further messages are many. */
 function ownOf(viewer: Viewer): { births: number[]; others: Stream[] } | null {
   const { realm, user } = viewer
   if (user === null) return null
@@ -54,7 +54,7 @@ function ownOf(viewer: Viewer): { births: number[]; others: Stream[] } | null {
   return isSmall(realm.store, { streams: others }) ? { births: recipientsOf(viewer), others } : null
 }
 
-/** Channels that he is or was subscribed to, and his conversations. */
+/** Channels of present and past subscriptions, and conversations of the user. */
 export function recipientsOf({ realm, user }: Viewer): number[] {
   if (user === null) return []
   const { channel, subscriptionsOf, conversationsOf } = realm.state

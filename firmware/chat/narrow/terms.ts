@@ -1,13 +1,13 @@
-/** Narrow terms as clients send them, read into terms that cannot be wrong by themselves; contract section 5.2. */
+/** Parses narrow terms of requests and rejects those that are invalid by themselves. Contract section 5.2. */
 
 import { z } from 'zod'
 import { ChatError } from '../base/error.ts'
 import { meantTopic } from '../realm/model/topic-names.ts'
 
-const TERMS_MAX = 100 // clients combine a handful; each costs a condition of the query
-const PARTIES_MAX = 1000 // of one conversation; the largest that can be sent to is smaller
+const TERMS_MAX = 100 // clients combine a handful; each is a condition on every message
+const PARTIES_MAX = 1000 // of one conversation; no message can be sent to more
 
-/** `BAD_NARROW` of contract 1.4: `desc` says what is wrong with which term. */
+/** `BAD_NARROW` of contract 1.4: `desc` names the invalid term. */
 export class NarrowError extends ChatError {
   constructor(desc: string) {
     super('BAD_NARROW', `Invalid narrow operator: ${desc}`, { desc })
@@ -16,7 +16,7 @@ export class NarrowError extends ChatError {
 
 const operand = z.union([z.string(), z.int(), z.array(z.union([z.int(), z.string()])).max(PARTIES_MAX)])
 
-/** Either form of a term; the JSON of every parameter `narrow`. */
+/** Both formats of a term; the JSON of every parameter `narrow`. */
 export const narrowShape = z
   .array(
     z.union([
@@ -32,7 +32,7 @@ const HAS_OPERANDS = ['attachment', 'image', 'link', 'reaction'] as const
 const IN_OPERANDS = ['home', 'all'] as const
 const CHANNELS_OPERANDS = ['public', 'web-public'] as const
 
-/** A user or channel by id, or by e-mail or name. Digits alone are an id: a name cannot stand in for another's id. */
+/** A user or channel by id, or by email or name. Digits are always an id, so that a name cannot pose as another object's id. */
 export type Named = number | string
 
 type Bare =
@@ -50,7 +50,7 @@ type Bare =
 export type Term = Bare & { negated: boolean }
 export type NarrowOperator = Bare['operator']
 
-/** Names of before, which published clients still send. */
+/** Former names that published clients still send. */
 const ALIASES: Readonly<Record<string, NarrowOperator>> = {
   stream: 'channel',
   streams: 'channels',
@@ -80,7 +80,7 @@ const READINGS: Readonly<Record<NarrowOperator, Reading>> = {
   mentions: (input, as) => ({ operator: 'mentions', operand: id(input, as) }),
 }
 
-/** Throws NarrowError for an unknown operator, an operand that it does not take, and a negation that has no meaning. */
+/** Throws NarrowError for an unknown operator, an invalid operand, and a term that cannot be negated. */
 export function readTerms(narrow: NarrowShape): Term[] {
   return narrow.map((input) => {
     const {
@@ -116,7 +116,7 @@ function id(input: Operand, operator: string): number {
   return name
 }
 
-/** A list of ids or e-mails, one of them, or e-mails with commas between them; each once. */
+/** Accepts a list of ids or emails, a single one, or emails separated by commas. Removes duplicates. */
 function parties(input: Operand, operator: string): Named[] {
   const list = typeof input === 'string' ? input.split(',') : Array.isArray(input) ? input : [input]
   if (list.length === 0 || list.length > PARTIES_MAX) throw bad(operator)

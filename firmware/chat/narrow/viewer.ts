@@ -1,4 +1,4 @@
-/** Whoever narrows: what he may see, under which names, and what he has muted. */
+/** The user on whose behalf a narrow is evaluated: rights, names, muted users and topics. */
 
 import { fold } from '../realm/model/names.ts'
 import type { Realm } from '../realm/model/realm.ts'
@@ -8,23 +8,23 @@ import { findForSpectator, findUser } from '../realm/permissions/user-find.ts'
 import { type Visibility, visibilityOf } from '../realm/permissions/visibility.ts'
 import { type Named, NarrowError } from './terms.ts'
 
-/** True until something changes: for one turn. */
+/** Valid until the next transaction. */
 export interface Viewer {
   readonly realm: Realm
   readonly visibility: Visibility
-  /** Null: a spectator. */
+  /** Null for a spectator. */
   readonly user: User | null
   /** Throws NarrowError for a spectator. */
   self(): User
-  /** Throws NarrowError where there is none that he may know of. */
+  /** Throws NarrowError if there is no such channel, or the viewer cannot see it. */
   channel(named: Named): Channel
-  /** The same of an account. */
+  /** Throws NarrowError if there is no such user, or the viewer cannot access it. */
   account(named: Named): User
-  /** The conversation's recipient; none where nobody has written there yet. */
+  /** Recipient of the conversation; empty if it has no messages yet. */
   conversation(named: readonly Named[]): number[]
-  /** His conversations with somebody, of so many people at least. */
+  /** Recipients of conversations with a user that have at least `peopleMin` participants. */
   conversationsWith(named: Named, peopleMin: number): number[]
-  /** '' in a conversation, as for the empty topic. */
+  /** Empty for a conversation, as for the empty topic. */
   topicName(id: number): string
 }
 

@@ -1,4 +1,4 @@
-/** Every block by the name under which it is fetched: a line each. */
+/** Register sections by the name under which clients fetch them. */
 
 import { realmBot, realmEmbeddedBots, realmIncomingWebhookBots } from './bots.ts'
 import {

@@ -1,4 +1,4 @@
-/** Blocks of bots: those that the caller may manage, and kinds of bots that others have. Contract section 4.2. */
+/** Register sections of bots: the caller's own, and the kinds of bots that Zulip offers. Contract section 4.2. */
 
 import { INTEGRATIONS } from '../external/integrations.ts'
 import { botObject, managedBots } from '../realm/objects/bot-view.ts'
@@ -18,7 +18,7 @@ export const realmIncomingWebhookBots: RegisterSection = () => ({
     name,
     display_name: displayName,
     all_event_types: events,
-    // The second name is the one since level 485.
+    // `input_type` is the name since level 485.
     ...(urlOptions !== undefined && {
       url_options: urlOptions.map((option) => ({ ...option, input_type: option.validator })),
     }),

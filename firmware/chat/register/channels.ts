@@ -1,4 +1,4 @@
-/** Channels in the answer of `POST /register`: blocks stream, subscription, default_streams and kin. Contract section 4.2. */
+/** Register sections of channels: stream, subscription, default_streams and related ones. Contract section 4.2. */
 
 import { ROLES } from '../realm/model/roles.ts'
 import { folderViews } from '../realm/objects/channel-folders.ts'
@@ -12,7 +12,7 @@ export const streamBlock: RegisterSection = ({ realm, me, shape }) => ({
   streams: visibleChannels(realm, me, shape.can.archived_channels).map((channel) => channelView(realm, channel)),
 })
 
-/** Each channel that he sees is in one of three lists: he reads it, has read it, or never did. */
+/** Puts each visible channel into one of three lists: subscribed, unsubscribed, never subscribed. */
 export const subscriptionBlock: RegisterSection = ({ realm, me, shape, includeSubscribers }) => {
   const subscriptions: unknown[] = []
   const unsubscribed: unknown[] = []
@@ -32,7 +32,7 @@ export const subscriptionBlock: RegisterSection = ({ realm, me, shape, includeSu
   return { subscriptions, unsubscribed, never_subscribed }
 }
 
-/** Guests have no such list. */
+/** Guests get an empty list. */
 export const defaultStreamsBlock: RegisterSection = ({ realm, me }) => ({
   realm_default_streams: me.role === ROLES.guest ? [] : defaultChannelIds(realm),
 })

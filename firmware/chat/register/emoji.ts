@@ -1,4 +1,4 @@
-/** The block of the organisation's own emoji, deactivated ones included: old messages show them. Contract section 4.2. */
+/** Register section of custom emoji. Deactivated ones are included, because old messages show them. Contract section 4.2. */
 
 import { emojiObjects } from '../realm/model/emoji.ts'
 import type { OpenRegisterSection } from './section.ts'

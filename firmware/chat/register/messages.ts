@@ -1,4 +1,4 @@
-/** Blocks about messages. Contract sections 4.2 and 4.2.1. */
+/** Register sections about messages. Contract sections 4.2 and 4.2.1. */
 
 import { starredMessages } from '../realm/messages/starred.ts'
 import { unreadToJson } from '../realm/messages/unread.ts'
@@ -6,13 +6,12 @@ import type { RegisterSection } from './section.ts'
 
 export const messageBlock: RegisterSection = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })
 
-/** With the block `message`: what is unread means nothing without messages. */
+/** Empty without the section `message`: unread counts mean nothing without messages. */
 export const flagsBlock: RegisterSection = ({ realm, me, shape, wants }) =>
   wants('message') ? { unread_msgs: unreadToJson(realm, me, shape.can) } : {}
 
 export const starredBlock: RegisterSection = ({ realm, me }) => ({ starred_messages: starredMessages(realm, me) })
 
-/** Newest first. */
 export const conversationsBlock: RegisterSection = ({ realm, me }) => ({
   recent_private_conversations: [...realm.state.conversationsOf(me.id)]
     .map(({ recipientId, userIds }) => ({
@@ -24,4 +23,4 @@ export const conversationsBlock: RegisterSection = ({ realm, me }) => ({
     .slice(0, CONVERSATIONS_MAX),
 })
 
-const CONVERSATIONS_MAX = 1000 // clients show the newest of them
+const CONVERSATIONS_MAX = 1000 // clients show the newest ones only

@@ -1,4 +1,4 @@
-/** Blocks of what administrators make for everybody. Contract section 4.2. */
+/** Register sections of settings that administrators make for all users. Contract section 4.2. */
 
 import { domainObjects } from '../realm/organization/settings/domains.ts'
 import { linkifierObjects } from '../realm/organization/settings/linkifiers.ts'
@@ -14,7 +14,7 @@ export const customProfileFields: RegisterSection = ({ realm }) => ({
 
 export const realmDomains: RegisterSection = ({ realm }) => ({ realm_domains: domainObjects(realm) })
 
-/** Clients that know no templates get none. */
+/** Clients without support for URL templates get an empty list. */
 export const realmLinkifiers: OpenRegisterSection = ({ realm, shape }) => ({
   realm_linkifiers: shape.can.linkifier_url_template ? linkifierObjects(realm) : [],
 })

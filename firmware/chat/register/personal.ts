@@ -1,4 +1,4 @@
-/** Blocks of what is the caller's alone. Contract section 4.2. */
+/** Register sections of the caller's own data. Contract section 4.2. */
 
 import { remindersOf } from '../realm/messages/reminders.ts'
 import { scheduledMessagesOf } from '../realm/messages/scheduled.ts'

@@ -1,4 +1,4 @@
-/** Blocks of who is there, and what he says of it. Contract section 4.2. */
+/** Register sections of presence and user status. Contract section 4.2. */
 
 import { nowOf } from '../realm/model/realm.ts'
 import { presencesFor } from '../realm/objects/presences.ts'

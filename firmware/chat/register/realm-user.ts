@@ -1,4 +1,4 @@
-/** Blocks of accounts: all whom the caller may see, and himself. Contract section 4.2. */
+/** Register sections of accounts: all that the caller can access, and the caller's own. Contract section 4.2. */
 
 import type { User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
@@ -22,7 +22,7 @@ const everybody: RegisterSection = ({ realm, me, shape }) => {
   return { realm_users: active, realm_non_active_users: others, cross_realm_bots: system }
 }
 
-/** Which of the two lists it is in says whether it is active. */
+/** Removes `is_active`: active and deactivated users are in separate lists. */
 const inList = ({ is_active, ...user }: { is_active: boolean }): object => user
 
 const oneself: RegisterSection = ({ realm, me, shape }) => {

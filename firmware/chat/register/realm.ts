@@ -1,4 +1,4 @@
-/** The block `realm`: everything that is true of the organisation and of the server. Contract sections 2.6 and 4.2.2. */
+/** The register section `realm`: settings and limits of the organization and of the server. Contract sections 2.6 and 4.2.2. */
 
 import { NOTE_CHARACTERS_MAX } from '../realm/messages/reminders.ts'
 import { uploadQuotaMib } from '../realm/model/disk-room.ts'
@@ -54,7 +54,7 @@ function settings(organization: Organization): Record<string, unknown> {
   }
 }
 
-/** What follows from something else, or cannot be changed. */
+/** Derived values, and values that cannot be changed. */
 const readOnly = (organization: Organization, url: string) => ({
   allow_edit_history: realmSetting(organization, 'message_edit_history_visibility_policy') !== 'none',
   mandatory_topics: realmSetting(organization, 'topics_policy') === 'disable_empty_topic',
@@ -91,7 +91,7 @@ function policies(realm: Realm): Record<string, number> {
   }
 }
 
-/** The same for every organisation. */
+/** The same for every organization. */
 const SERVER = {
   max_stream_name_length: 60,
   max_stream_description_length: 1024,

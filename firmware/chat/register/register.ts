@@ -1,4 +1,4 @@
-/** The snapshot and the queue that goes on from it, taken in one turn: nothing is missed and nothing told twice. */
+/** Takes the snapshot and creates the queue that continues it in one synchronous step, so that no event is missed or duplicated. */
 
 import { badRequest } from '../base/error.ts'
 import { VERSION } from '../base/version.ts'
@@ -22,14 +22,16 @@ interface Registration {
   presenceHistoryLimitDays: number
   capabilities: Readonly<Partial<Record<Capability, boolean | undefined>>>
   lifespanS: number
-  /** As of a shape. */
+  /** Feature level, see `Shape`. */
   level: number | null
   client: string
   host: string | undefined
   generation: number
 }
 
-/** Null: a spectator, who gets no queue. Throws `BAD_NARROW`, and `BAD_REQUEST` for a spectator who would show Gravatar's pictures. */
+/**
+ * `me` is null for a spectator, who gets no queue. Throws `BAD_NARROW`, and `BAD_REQUEST` for a spectator who asks for Gravatar avatars.
+ */
 export function register(realm: Realm, me: User | null, registration: Registration): Record<string, unknown> {
   const { eventTypes, capabilities } = registration
   expectQueueNarrow(registration.narrow)

@@ -1,15 +1,15 @@
-/** One block of the answer of `POST /register`. Contract section 4.2. */
+/** One section of the answer of `POST /register`. Contract section 4.2. */
 
 import type { Shape } from '../events/shapes.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
 
-/** For whoever asks, with an account or without. */
+/** Context of sections that need no account. */
 export interface OpenContext {
   readonly realm: Realm
-  /** What the client can take, as events of its queue see it. */
+  /** Capabilities of the client, the same as for the events of its queue. */
   readonly shape: Shape
-  /** Of one block depends on another: `wants('user_topic')` is whether it is fetched, too. */
+  /** True if the client also fetches the section `block`. Some sections depend on others. */
   wants(block: string): boolean
   readonly includeSubscribers: 'true' | 'false' | 'partial'
   readonly presenceHistoryLimitDays: number
@@ -21,8 +21,8 @@ interface RegisterContext extends OpenContext {
   readonly me: User
 }
 
-/** The members that the block adds to the answer. It must be in accord with the events of the same name. */
+/** Returns the members that the section adds to the answer. They must agree with the events of the same name. */
 export type RegisterSection = (context: RegisterContext) => Readonly<Record<string, unknown>>
 
-/** One that is the same for everybody. */
+/** A section that is the same for every caller. */
 export type OpenRegisterSection = (context: OpenContext) => Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-/** Blocks of users' settings, in the three forms in which clients have read them. Contract sections 2.7 and 4.2. */
+/** Register sections of user settings, in the three formats that clients have read over time. Contract sections 2.7 and 4.2. */
 
 import { userDefault, userSettings } from '../realm/model/read-settings.ts'
 import type { User } from '../realm/model/records.ts'

@@ -1,4 +1,4 @@
-/** The snapshot of whoever has not signed in: the organization, its people without addresses, and web-public channels. Contract 4.2. */
+/** The snapshot for a spectator: the organization, its users without addresses, and web-public channels. Contract 4.2. */
 
 import { channelView } from '../realm/objects/channel-view.ts'
 import { spectatorObject, systemBotObject } from '../realm/objects/user-view.ts'
@@ -38,7 +38,7 @@ const realmUser: OpenRegisterSection = ({ realm }) => {
   }
 }
 
-/** Without what is somebody's own. */
+/** Excludes sections of a user's own data. */
 export const SPECTATOR_BLOCKS: Readonly<Record<string, OpenRegisterSection>> = {
   giphy,
   realm,

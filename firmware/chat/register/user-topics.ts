@@ -1,4 +1,4 @@
-/** Topics that a user has muted, unmuted or followed: blocks user_topic and muted_topics. Contract section 4.2. */
+/** Topics that a user has muted, unmuted or followed: sections user_topic and muted_topics. Contract section 4.2. */
 
 import { topicName } from '../realm/model/topic-names.ts'
 import { mutedTopics, userTopics } from '../realm/objects/user-topics.ts'
@@ -15,6 +15,6 @@ export const userTopicBlock: RegisterSection = ({ realm, me, shape }) => ({
     })),
 })
 
-/** Of before: who fetches the policies needs no list of muted topics beside. */
+/** The older section. A client that fetches the policies does not need the list of muted topics. */
 export const mutedTopicsBlock: RegisterSection = ({ realm, me, shape, wants }) =>
   wants('user_topic') ? {} : { muted_topics: mutedTopics(realm, me, shape.can.empty_topic_name) }

@@ -1,21 +1,21 @@
-/** What is searched for, whether a text has it, and where it is highlighted; contract section 5.2, `search`. */
+/** Parses searches, and finds and highlights their matches in a text. Contract section 5.2, `search`. */
 
 import { isUnspaced, type Word, wordsOf, wordsOfHtml } from './words.ts'
 
-const PREFIX_CHARACTERS_MIN = 3 // shorter beginnings would find nearly everything
-const PARTS_MAX = 50 // of one search; what is behind them is not looked for
+const PREFIX_CHARACTERS_MIN = 3 // shorter prefixes would match nearly everything
+const PARTS_MAX = 50 // of one search; the rest is ignored
 
-/** Words that follow each other. */
+/** Consecutive words. */
 export interface Phrase {
   words: readonly string[]
-  /** Whether a word that only begins with the last one is found. */
+  /** True if the last word matches as a prefix. */
   isPrefix: boolean
 }
 
-/** All of it has to be found; an empty one is found nowhere. */
+/** Every phrase must match. An empty search matches nothing. */
 export type Search = readonly Phrase[]
 
-/** Words, and between quotation marks phrases. Empty where there is nothing to look for, such as punctuation alone. */
+/** Splits at spaces; quotation marks enclose phrases. Empty if the operand has no words, such as punctuation only. */
 export function readSearch(operand: string): Search {
   const parts: Phrase[] = []
   for (const [, phrase, loose] of operand.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
@@ -28,7 +28,7 @@ export function readSearch(operand: string): Search {
   return parts
 }
 
-/** Where a search ends in characters without spaces, the last pair says it all; what follows it in a text may be another. */
+/** Drops the final single character of unspaced text: the pair before it contains it, and in a message another character may follow. */
 function searchedWords(text: string): string[] {
   const words = wordsOf(text)
   const [before, last] = words.slice(-2)
@@ -36,7 +36,7 @@ function searchedWords(text: string): string[] {
   return words.map((word) => word.text)
 }
 
-/** Whether each part stands in the topic or in the content, which is HTML. */
+/** True if each phrase occurs in the topic or in the content. `html`: the rendered content. */
 export function isFound(search: Search, topic: string, html: string): boolean {
   if (search.length === 0) return false
   const [mayHtmlHave, mayTopicHave] = [quickLook(html), quickLook(topic)]
@@ -50,7 +50,7 @@ export function isFound(search: Search, topic: string, html: string): boolean {
 
 const isAmong = (part: Phrase, words: readonly Word[]): boolean => occurrences(part, words).next().done === false
 
-/** Whether a part may be in the text. Of ASCII alone, as nearly all are, a word that is not in it as it stands is nowhere in it. */
+/** Quick test whether a phrase may occur. In ASCII text, which is the usual case, every word must occur literally. */
 function quickLook(text: string): (part: Phrase) => boolean {
   if (!ASCII.test(text)) return () => true
   const lower = text.toLowerCase()
@@ -59,7 +59,7 @@ function quickLook(text: string): (part: Phrase) => boolean {
 
 const ASCII = /^[\t\n -~]*$/
 
-/** HTML with what is found of it in `<span class="highlight">`. */
+/** Wraps matches in `<span class="highlight">`. */
 export function highlight(search: Search, html: string): string {
   if (!search.some(quickLook(html))) return html
   const words = wordsOfHtml(html)
@@ -85,7 +85,7 @@ function* occurrences({ words, isPrefix }: Phrase, text: readonly Word[]): Gener
   }
 }
 
-/** Pairs of characters overlap: what touches is one. */
+/** Merges overlapping ranges: pairs of characters overlap. */
 function merged(words: readonly Word[]): { from: number; to: number }[] {
   const ranges: { from: number; to: number }[] = []
   for (const { from, to } of words) {

@@ -1,31 +1,31 @@
 /**
- * Words of a text as a search takes them: runs of letters and digits in their compatibility form (NFKC), without case;
- * Han and kana, which are written without spaces, as pairs of characters.
+ * Splits text into words for the search: runs of letters and digits in their compatibility form (NFKC) and in lower case. Han and kana,
+ * which are written without spaces, become pairs of characters.
  */
 
 export interface Word {
   text: string
-  /** Where it stands in what it was read from. */
+  /** Offset in the source text. */
   from: number
-  /** One after its end. */
+  /** Offset after the last character. */
   to: number
 }
 
 const ASCII = /^[\0-\x7f]*$/
 const ASCII_RUN = /[a-z0-9]+/gi
 const RUN = /[\p{L}\p{M}\p{N}]+/gu
-/** With marks that belong to several scripts, such as that of long vowels. */
+/** Includes marks that several scripts share, such as the long vowel mark. */
 const UNSPACED = '\\p{Script_Extensions=Han}\\p{Script_Extensions=Hiragana}\\p{Script_Extensions=Katakana}'
 const PIECE = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, 'gu')
 const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')
 const TAG_OR_ENTITY = /<[^>]*>|&[a-z0-9#]+;/gi
 
-/** Of Han and kana. */
+/** True for Han and kana. */
 export const isUnspaced = (word: string): boolean => BEGINS_UNSPACED.test(word)
 
 export const wordsOf = (text: string): Word[] => readWords(text, 0)
 
-/** Words of what is shown of HTML; `from` and `to` are places in the HTML. */
+/** Words of the visible text; `from` and `to` are offsets in the HTML. */
 export function wordsOfHtml(html: string): Word[] {
   const words: Word[] = []
   let from = 0
@@ -40,7 +40,7 @@ export function wordsOfHtml(html: string): Word[] {
 function readWords(text: string, offset: number): Word[] {
   const words: Word[] = []
   if (ASCII.test(text)) {
-    // The same, five times as fast.
+    // the same result, five times as fast
     for (const run of text.matchAll(ASCII_RUN))
       words.push({ text: run[0].toLowerCase(), from: offset + run.index, to: offset + run.index + run[0].length })
     return words
@@ -55,7 +55,7 @@ function readWords(text: string, offset: number): Word[] {
   return words
 }
 
-/** Each character with the one after it, and the last one alone, so that a search for it finds it, too. */
+/** Pairs each character with the next one. The last character stands alone, so that a search for it succeeds. */
 function pairs(piece: string, offset: number): Word[] {
   const characters = [...piece]
   let from = offset

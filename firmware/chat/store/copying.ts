@@ -1,7 +1,6 @@
 /**
- * Copies of the database files while writes go on. Everything is moved from SQLite's log into the files, and from then on
- * nothing is: what is written meanwhile stays in the log, so the files are as they were at one moment. Their pages are
- * copied as they lie, sealed. SQLite, "Write-Ahead Logging".
+ * Copies the database files during writes. A checkpoint first moves SQLite's log into the files. Until the copy ends, later writes stay in
+ * the log, so the files remain a snapshot. The copied pages stay sealed. SQLite, "Write-Ahead Logging".
  */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
@@ -16,19 +15,19 @@ interface DatabaseCopyFile {
 }
 
 export interface Copying {
-  /** All files as of now. One at a time: throws `busy` while there is another. */
+  /** Returns the files of the snapshot. Throws `busy` during another copy. */
   begin(): DatabaseCopyFile[]
-  /** The bytes from `offset` on; fewer at the end. */
+  /** Reads from `offset`; returns fewer bytes at the end. */
   read(name: string, offset: number, bytes: number): Uint8Array
-  /** A second call does nothing. */
+  /** Idempotent. */
   end(): void
-  /** With the databases. */
+  /** Call this together with closing the databases. */
   close(): void
 }
 
 export function createCopying(databases: readonly { path: string; sealed: SealedDatabase }[]): Copying {
   const paths = new Map(databases.map(({ path }) => [basename(path), path]))
-  // Kept until the databases are closed: to close any descriptor of a file ends the locks that SQLite has on it, fcntl(2).
+  // Closed only after the databases: closing any descriptor of a file releases the locks that SQLite holds on it, fcntl(2).
   const descriptors = new Map<string, number>()
   let copying = false
 

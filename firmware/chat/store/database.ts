@@ -1,6 +1,6 @@
 /**
- * A sealed SQLite database: each page, also of the log, is sealed with ChaCha20-Poly1305 under a key of its own by
- * SQLite3 Multiple Ciphers. Durable when a transaction ends.
+ * A sealed SQLite database. SQLite3 Multiple Ciphers seals each page, also in the log, with ChaCha20-Poly1305. A transaction is durable
+ * when it returns.
  */
 
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
@@ -13,43 +13,43 @@ import { onDisk } from '../../store/failure.ts'
 import { endOfLog, type LogEnd, readFrames } from './log-end.ts'
 import { type Migration, migrate, readVersion } from './schema.ts'
 
-const AUTOCHECKPOINT_PAGES = 1000 // SQLite's own
-/** Pages that are given back to the disk in one step: a MiB, so that others wait no longer than for a write. */
+const AUTOCHECKPOINT_PAGES = 1000 // SQLite's default
+/** Pages that one step returns to the file system: 1 MiB, so that others wait no longer than for a write. */
 const SHRUNK_PAGES = 256
-/** Free pages that stay for what comes next: this share of the file, and at least a MiB. */
+/** Free pages that stay for new rows: this share of the file, and at least 1 MiB. */
 const SPARE_SHARE = 1 / 8
 const SPARE_PAGES_MIN = 256
-const CHECKPOINT_DELAY_MS = 1000 // how long what was changed may still be read from the log, sealed
+const CHECKPOINT_DELAY_MS = 1000 // how long the old, sealed content of changed rows may remain in the log
 
 interface DatabaseOptions {
   path: string
-  /** 32 bytes; the caller wipes them. */
+  /** 32 bytes. The caller wipes them. */
   key: Uint8Array
   migrations: readonly Migration[]
-  /** Where SQLite's native code lies, when not in its package. */
+  /** Path of SQLite's native code, if it is not in its package. */
   nativeBinding?: string | undefined
 }
 
 export interface SealedDatabase {
   readonly database: Database
-  /** False when whoever had it last did not come to close it: killed, or without power. */
+  /** False after a crash or a power failure. */
   readonly wasClosed: boolean
   readonly logEnd: LogEnd
-  /** In free pages of the file, which new rows are written to before the file grows. Throws `storage`. */
+  /** Bytes of free pages in the file, which new rows fill before the file grows. Throws `storage`. */
   readonly reusableBytes: number
-  /** How many transactions it has seen in its life. */
+  /** Number of transactions in the lifetime of the database. */
   readonly commits: number
-  /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
+  /** Atomic, and durable on return. Throws whatever `changes` throws, or `storage`. Must not be nested. */
   transaction<T>(changes: () => T): T
-  /** What was removed or changed lies in the log no longer, which may be said then. While the file is held: once it is released. */
+  /** Checkpoints the log, so that it no longer contains removed or replaced rows. While the file is held, `release` does this. */
   clearLog(): void
-  /** Everything is in the file, and the file stays as it is until `release`. Throws `storage`. */
+  /** Moves the log into the file and freezes the file until `release`. Throws `storage`. */
   hold(): void
   release(): void
   close(): void
 }
 
-/** Makes it where there is none. Throws `storage` with the reason when it is damaged, newer or sealed by another key. */
+/** Creates a missing database. Throws `storage` with the reason if it is damaged, newer than this version, or sealed with another key. */
 export function openDatabase(options: DatabaseOptions): SealedDatabase {
   const { path, migrations } = options
   return onDisk(() => {
@@ -74,11 +74,11 @@ export function openDatabase(options: DatabaseOptions): SealedDatabase {
   })
 }
 
-/** Under another name first: a start that is cut short leaves no half-made database in its place. */
+/** Creates it under a temporary name, so that a crash leaves no incomplete database behind. */
 function create(options: DatabaseOptions): void {
   const draft = `${options.path}.new`
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
-  closeSync(openSync(draft, 'wx', 0o600)) // SQLite gives its log the same mode
+  closeSync(openSync(draft, 'wx', 0o600)) // SQLite creates the log with the same mode
   const database = open({ ...options, path: draft })
   try {
     migrate(database, options.migrations)
@@ -93,7 +93,7 @@ function open({ path, key, nativeBinding }: DatabaseOptions): Database {
   const database = new Sqlite(path, { fileMustExist: true, ...(nativeBinding === undefined ? {} : { nativeBinding }) })
   try {
     database.pragma("cipher = 'chacha20'")
-    const raw = Buffer.from(`raw:${Buffer.from(key).toString('hex')}`) // no derivation: the key is as long as the cipher's
+    const raw = Buffer.from(`raw:${Buffer.from(key).toString('hex')}`) // no key derivation: the key has the length of the cipher's
     try {
       database.key(raw)
     } finally {
@@ -108,11 +108,11 @@ function open({ path, key, nativeBinding }: DatabaseOptions): Database {
 }
 
 const SETTINGS: readonly string[] = [
-  'auto_vacuum = INCREMENTAL', // takes effect in a new file only, and must come first
-  'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of a file
+  'auto_vacuum = INCREMENTAL', // applies to new files only; must come first
+  'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of in a file
   'journal_mode = WAL',
   'synchronous = FULL',
-  'secure_delete = ON', // removed rows are overwritten, not only unlinked
+  'secure_delete = ON', // overwrites removed rows
   'temp_store = MEMORY',
   'cell_size_check = ON',
   'trusted_schema = OFF',
@@ -120,7 +120,7 @@ const SETTINGS: readonly string[] = [
   'cache_size = -16000', // kibibytes
 ]
 
-/** Of the log that it has been opened with. */
+/** Number of log frames that SQLite accepted when it opened the database. */
 function framesTaken(database: Database): number {
   const [{ log }] = database.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
   return log
@@ -145,22 +145,22 @@ function sealedDatabase(database: Database, wasClosed: boolean, logEnd: LogEnd):
       database.pragma('wal_checkpoint(TRUNCATE)')
       shrink()
     } catch {
-      checkpointLater() // no room for it: the log keeps everything until there is
+      checkpointLater() // no space left: the log keeps everything until there is
     }
   }
 
   const hasSurplus = (): boolean =>
-    pragma('auto_vacuum') !== 0 && // 0 in files of former versions, whose free pages are used again, and stay
+    pragma('auto_vacuum') !== 0 && // 0 in files of former versions: they reuse free pages and never shrink
     pragma('freelist_count') > Math.max(SPARE_PAGES_MIN, pragma('page_count') * SPARE_SHARE)
 
-  /** Gives free pages back to the disk, step by step. The file becomes shorter with the next checkpoint. */
+  /** Returns free pages to the file system, step by step. The file shrinks at the next checkpoint. */
   const shrink = (): void => {
     if (!database.open || held || !hasSurplus()) return
     database.pragma(`incremental_vacuum(${SHRUNK_PAGES})`)
     setImmediate(() => {
       try {
         shrink()
-      } catch {} // no room for its log: the next checkpoint tries again
+      } catch {} // no space for the log: the next checkpoint tries again
     }).unref()
     checkpointLater()
   }

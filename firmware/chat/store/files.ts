@@ -1,14 +1,14 @@
 /**
- * The bytes of uploads, in chunks, in a sealed database of their own. A file is written before the row that says that there
- * is one, and removed after it: what a start finds of neither is of no use to anybody.
+ * The bytes of uploads, in chunks, in a sealed database of their own. A file is written before the row that refers to it and removed after
+ * it, so a crash leaves at most chunks without a row, which a start deletes.
  */
 
 import type { SealedDatabase } from './database.ts'
 import type { Migration } from './schema.ts'
 
-/** Of every chunk but the last. */
+/** Every chunk but the last has this size. */
 export const CHUNK_BYTES = 64 * 1024
-/** Written and removed in one transaction: the disk's sync is paid once a MiB, and others wait no longer than for that. */
+/** Chunks per transaction. A sync of the disk then covers 1 MiB, and other requests wait no longer than for that. */
 export const CHUNKS_AT_ONCE = 16
 
 export const FILE_MIGRATIONS: readonly Migration[] = [
@@ -22,15 +22,15 @@ export const FILE_MIGRATIONS: readonly Migration[] = [
 ]
 
 export interface Files {
-  /** On disk when it returns. `first` is the number of the first of them, from 0. */
+  /** Durable on return. `first` is the number of the first chunk, from 0. */
   write(upload: number, first: number, chunks: readonly Uint8Array[]): void
-  /** Undefined once the file is removed. */
+  /** Undefined after the file was removed. */
   read(upload: number, number: number): Uint8Array | undefined
-  /** The last chunks of a file; false when nothing is left. */
+  /** Removes the last chunks of a file. Returns false if none remain. */
   removeSome(upload: number): boolean
-  /** Every upload of which there are chunks. */
+  /** Ids of uploads that have chunks. */
   all(): number[]
-  /** Avatars and the like, small and whole; in the place of one of that name. On disk when it returns. */
+  /** Replaces a picture, such as an avatar. Pictures are small and stored as a whole. Durable on return. */
   putPicture(name: string, bytes: Uint8Array): void
   picture(name: string): Uint8Array | undefined
   removePicture(name: string): void

@@ -1,32 +1,35 @@
-/** What users have marked, who is mentioned where, and who has a message that he did not receive when it was sent. */
+/** Message flags of users, mentions, and messages in a user's history that the user did not receive. */
 
 import type { Database } from 'better-sqlite3'
 
-/** Ordinals from..to, both included, ascending and apart. */
+/** Ordinals, inclusive, ascending and disjoint. */
 export type Runs = readonly (readonly [from: number, to: number])[]
 
-/** `kept`: at these arrivals he kept what he had of what came, without being subscribed. */
+/**
+ * `kept` holds arrivals of messages that were moved into a private channel: users who had received them can still read them without a
+ * subscription.
+ */
 export type Flag = 'read' | 'starred' | 'collapsed' | 'hide_link_previews' | 'kept'
 
 export interface Flags {
   runs(user: number, recipient: number, flag: Flag): Runs
-  /** By recipient. */
+  /** Keyed by recipient. */
   allRuns(user: number, flag: Flag): Map<number, Runs>
   setRuns(user: number, recipient: number, flag: Flag, runs: Runs): void
   /** Bits of realm/flags.ts; 0 without a mention. */
   mention(user: number, message: number): number
-  /** Of messages from `message` on. */
+  /** Mentions in messages from `message` on, by message id. */
   mentionsSince(user: number, message: number): ReadonlyMap<number, number>
   mentionsOf(message: number): { user: number; bits: number }[]
   setMention(user: number, message: number, bits: number): void
   hasHistory(user: number, message: number): boolean
   addHistory(user: number, message: number): void
-  /** Whoever has it so. */
+  /** Users who have the message in their history. */
   holdersOf(message: number): number[]
-  /** The same of all messages from one id to another. */
+  /** Inclusive range of message ids. */
   holdersBetween(from: number, to: number): { user: number; message: number }[]
   historyOf(user: number): number[]
-  /** Everything about a message that goes. */
+  /** Removes all that refers to a deleted message. */
   removeMessage(message: number): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * A generation that comes from a backup. Node's permission model forbids fsync; so its files are opened for synchronous
- * writing, and are on the disk as soon as a write returns, their names with them: open(2), O_SYNC.
+ * Receives a generation from a backup. Node's permission model forbids fsync, so the files are opened for synchronous writes: data and
+ * directory entries are durable when a write returns. open(2), O_SYNC.
  */
 
 import { closeSync, constants, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -9,9 +9,9 @@ import { CofferError } from '../../base/error.ts'
 import { onDisk } from '../../store/failure.ts'
 
 interface IncomingGeneration {
-  /** What was there under this name, or had come before, goes. */
+  /** Deletes an existing generation of this name, and any unfinished one. */
   begin(generation: string): void
-  /** The next bytes of a file. */
+  /** Appends bytes to a file. */
   write(name: string, bytes: Uint8Array): void
   finish(): void
 }

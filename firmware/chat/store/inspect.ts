@@ -1,16 +1,16 @@
-/** A look through all of a database after an end that was none: table by table, so that requests go on between. */
+/** Checks a whole database after a crash, table by table, so that requests run in between. */
 
 import type { Database } from 'better-sqlite3'
 
 /**
- * `report` hears of the first damage; nothing is mended. Stops early when the database is closed. SQLite's
- * `integrity_check` reads each page, and a page that was changed under its seal cannot be read.
+ * Calls `report` with the first damage and repairs nothing. Stops when the database is closed. SQLite's `integrity_check` reads each page,
+ * and a page that was modified outside of SQLite cannot be unsealed.
  */
 export function inspectInSlices(database: Database, report: (problem: string) => void): void {
-  // Not those without pages of their own: FTS5 would go through all words of an index at once, whose tables are here, too.
+  // Skips virtual tables: FTS5 would check a complete index in one step. Their backing tables are in the list.
   const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
   const named = database.prepare<[], string>(sql).pluck().all()
-  const tables = ['sqlite_schema', ...named] // with the first of them SQLite looks through the unused pages
+  const tables = ['sqlite_schema', ...named] // SQLite checks the free pages together with this one
   const next = (): void => {
     const table = tables.pop()
     if (table === undefined || !database.open) return

@@ -1,13 +1,12 @@
 /**
- * What SQLite passes over at the end of a log. It takes a log up to the first frame that is not as it was written, which may
- * be where the power went; and where it is damage, all that was written after it is gone without a word. But a change is on
- * the disk before the next one is begun, so two of them behind such a place were never cut off by the power. SQLite,
- * "WAL-mode File Format".
+ * Distinguishes a power failure from damage at the end of a log. SQLite accepts a log up to the first invalid frame. That frame may be
+ * where the power failed; if it is damage, all later changes are lost without notice. Each change is durable before the next one begins, so
+ * two complete changes after the invalid frame prove damage. SQLite, "WAL-mode File Format".
  */
 
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** The same for every database here. */
+/** All databases here use this page size. */
 const PAGE_BYTES = 4096
 const HEADER_BYTES = 32
 const HEADER_SALTS = 16
@@ -16,13 +15,13 @@ const FRAME_COMMIT = 4
 const FRAME_SALTS = 8
 
 interface Frame {
-  /** Whether it belongs to what the log says now; others are left of what it said before. */
+  /** False for frames that remain from an earlier cycle of the log. */
   isCurrent: boolean
-  /** The last one of a change. */
+  /** True for the last frame of a transaction. */
   isEnd: boolean
 }
 
-/** All frames that lie in the log, whether they are as they were written or not. */
+/** All frames in the log, valid or not. */
 export function readFrames(path: string): Frame[] {
   const descriptor = openSync(path, 'r')
   try {
@@ -33,7 +32,7 @@ export function readFrames(path: string): Frame[] {
     const frame = Buffer.alloc(FRAME_HEADER_BYTES)
     for (let at = HEADER_BYTES; ; at += FRAME_HEADER_BYTES + PAGE_BYTES) {
       if (readSync(descriptor, frame, 0, FRAME_HEADER_BYTES, at) < FRAME_HEADER_BYTES) return frames
-      // Either of the two: the other may be what is damaged, here or in the header.
+      // One matching salt is enough: the other one may be damaged, here or in the header.
       const isCurrent = [0, 4].some((salt) => frame.readUInt32BE(FRAME_SALTS + salt) === salts.readUInt32BE(salt))
       frames.push({ isCurrent, isEnd: frame.readUInt32BE(FRAME_COMMIT) !== 0 })
     }
@@ -44,7 +43,7 @@ export function readFrames(path: string): Frame[] {
 
 export type LogEnd = 'whole' | 'cut off' | 'damaged'
 
-/** `taken`: how many frames SQLite has taken from it. */
+/** `taken`: number of frames that SQLite accepted. */
 export function endOfLog(frames: readonly Frame[], taken: number): LogEnd {
   const passedOver = frames.slice(taken).filter(({ isCurrent }) => isCurrent)
   if (passedOver.length === 0) return 'whole'

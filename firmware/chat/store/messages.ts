@@ -1,4 +1,4 @@
-/** Messages: read when they are asked for, never kept in memory. */
+/** Messages. They are read on demand and not cached. */
 
 import type { Database } from 'better-sqlite3'
 import { type IndexedMessage, isIndexedAs, type Words } from './words.ts'
@@ -6,16 +6,16 @@ import { type IndexedMessage, isIndexedAs, type Words } from './words.ts'
 export interface MessageRow {
   id: number
   sender: number
-  /** The recipient that it lies in now: a channel's or a conversation's. */
+  /** Current recipient: a channel or a conversation. */
   recipient: number
   /** 0 in a conversation. */
   topic: number
   /** Seconds. */
   time: number
-  /** The recipient that it was sent to, and its number there: both stay when it is moved. */
+  /** The recipient at sending, and the message's number there. A move changes neither. */
   birth: number
   ordinal: number
-  /** The number that it took in the private channel that it was moved into; 0: it was not. */
+  /** Number that a move into a private channel assigned; 0 otherwise. */
   arrival: number
   /** See realm/model/message-bits.ts. */
   bits: number
@@ -26,13 +26,13 @@ export interface MessageRow {
   extra: string
 }
 
-/** What an export has of it: the HTML follows from the content. */
+/** Columns of an export. The HTML can be rendered from the content. */
 export type ExportedRow = Omit<MessageRow, 'html' | 'bits'>
 
-/** One that is new has not been moved. */
+/** New messages have no `arrival`. */
 type NewRow = Omit<MessageRow, 'id' | 'arrival'>
 
-/** What tells where a message lies and who has it. */
+/** The columns that determine a message's location and its readers. */
 export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic' | 'birth' | 'ordinal' | 'arrival'>
 
 const MESSAGE_COLUMNS =
@@ -43,45 +43,45 @@ type Place = Pick<MessageRow, 'recipient' | 'topic' | 'extra'> & { arrival: numb
 
 export interface Messages {
   get(id: number): MessageRow | undefined
-  /** Returns the id, larger than any before. */
+  /** Returns the id, which is larger than all earlier ones. */
   add(row: NewRow): number
-  /** What it says, and what is known of that: `bits`, `client`, `content`, `html` and `extra`. */
+  /** Writes `bits`, `client`, `content`, `html` and `extra`. */
   update(row: MessageRow): void
-  /** All of a topic, to another recipient. */
+  /** Moves a complete topic to another recipient. */
   moveTopic(topic: number, recipient: number, arrival: number): void
-  /** The same of some messages, which may get another topic, too. `arrival`: null as it is. */
+  /** Moves some messages, which may also get another topic. `arrival`: null leaves it unchanged. */
   place(ids: readonly number[], place: Place): void
-  /** Of some messages those that have one. */
+  /** Rows of those messages that have metadata. */
   extrasOf(ids: readonly number[]): Pick<MessageRow, 'id' | 'extra'>[]
-  /** Of some messages how many are not older, and the first of them. */
+  /** Number of the messages sent at or after `time`, in seconds, and the first of them. */
   sentSince(ids: readonly number[], time: number): { count: number; first: number | null }
   remove(id: number): void
-  /** Recipients that messages were sent to which lie in this one now, itself among them; at most `limit`. */
+  /** Recipients at sending of the messages that are now in `recipient`, including itself; at most `limit`. */
   birthsOf(recipient: number, limit: number): number[]
-  /** The same of topics. */
+  /** Topics at sending of the messages that are now in `topics`; at most `limit`. */
   originsOf(topics: readonly number[], limit: number): number[]
-  /** The largest id ever given; 0 before the first. */
+  /** The largest id ever assigned; 0 before the first. */
   maxId(): number
-  /** The largest ordinal that a recipient has given; 0 before the first. */
+  /** The largest ordinal that a recipient has assigned; 0 before the first. */
   maxOrdinal(recipient: number): number
   nextOrdinal(recipient: number): number
-  /** Those sent to a recipient under the ordinals from..to, at most the `limit` newest of them. */
+  /** The newest messages that were sent to `birth` with ordinals from..to, inclusive. */
   sentBetween(birth: number, from: number, to: number, limit: number): PlacedRow[]
-  /** Those before `below` that were sent to `birth` and lie in a recipient now, at most the `limit` newest, newest first. */
+  /** The newest messages before `below` that were sent to `birth` and are now in `recipient`, newest first. */
   movedTo(recipient: number, birth: number, limit: number, below?: number): PlacedRow[]
-  /** Those before `below` that a user has although he did not receive them, at most the `limit` newest, newest first. */
+  /** The newest messages before `below` in a user's history that the user did not receive, newest first. */
   heldBy(user: number, limit: number, below?: number): PlacedRow[]
   /** Ascending by id. */
   placedInTopic(topic: number): PlacedRow[]
-  /** Those before `below`, at most the `limit` newest, ascending by id. */
+  /** The newest messages before `below`, ascending by id. */
   newestInTopic(topic: number, below: number, limit: number): PlacedRow[]
-  /** Those after an id up to another, ascending. */
+  /** Messages after an id up to another, ascending. */
   exported(after: number, upTo: number, limit: number): ExportedRow[]
-  /** The oldest of a recipient after an id, with the times they were sent at. */
+  /** The oldest messages of a recipient after an id, with their times. */
   oldestAfter(recipient: number, after: number, limit: number): (PlacedRow & Pick<MessageRow, 'time'>)[]
-  /** The oldest of a sender after an id. */
+  /** The oldest messages of a sender after an id. */
   oldestBy(sender: number, after: number, limit: number): PlacedRow[]
-  /** Ids in a recipient, ascending. */
+  /** Ids, ascending. */
   idsOf(recipient: number): number[]
   sendersOf(topic: number): number[]
   isInUse(topic: number): boolean
@@ -115,7 +115,7 @@ export function prepareMessages(database: Database, words: Words): Messages {
     `SELECT count(*) AS count, min(id) AS first FROM messages WHERE id IN (${THESE}) AND time >= ?`,
   )
   const remove = database.prepare('DELETE FROM messages WHERE id = ?')
-  // From one in the index to the next, past all messages that have the same.
+  // Jumps from one value in the index to the next, past all messages that share it.
   const leastBirth = 'SELECT min(birth) FROM messages WHERE recipient = @recipient AND birth <> recipient'
   const birthsOf = database
     .prepare<[{ recipient: number; limit: number }], number>(
@@ -232,7 +232,7 @@ export function prepareMessages(database: Database, words: Words): Messages {
   }
 }
 
-/** Ids as a JSON list, in one parameter. */
+/** Passes ids as a JSON list in one parameter. */
 const THESE = 'SELECT value FROM json_each(?)'
 
 const ORDINALS = 'ordinal '

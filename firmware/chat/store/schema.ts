@@ -1,7 +1,4 @@
-/**
- * The schema of the chat's database, as the migrations that lead to it: append only, a released one never changes. The
- * place of the version is SQLite's `user_version`.
- */
+/** The schema of the chat's database, as migrations: append only, released ones never change. SQLite's `user_version` holds the version. */
 
 import type { Database } from 'better-sqlite3'
 
@@ -32,13 +29,13 @@ export const MIGRATIONS: readonly Migration[] = [
 ]
 
 const CORE: readonly string[] = [
-  // What counts up and never goes back: numbers of objects by kind, and the commits.
+  // Counters that never decrease: object numbers by kind, and commits.
   'CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID',
-  // Everything but messages and files: read whole when the database is opened. See realm/model/kinds.ts.
+  // All small objects, read as a whole at opening. See realm/model/kinds.ts.
   'CREATE TABLE things (kind TEXT, key TEXT, json TEXT NOT NULL, PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID',
   /*
-   * A message lies in `recipient` (a channel or a conversation) and `topic` (0 in conversations). `birth` is the recipient
-   * that it was sent to and `ordinal` its number there: it keeps both when it is moved. AUTOINCREMENT: no id is given twice.
+   * `recipient` is the current channel or conversation, `topic` is 0 in conversations. `birth` is the recipient at sending and `ordinal`
+   * the message's number there; a move changes neither. AUTOINCREMENT: ids are never reused.
    */
   `CREATE TABLE messages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, sender INTEGER NOT NULL, recipient INTEGER NOT NULL, topic INTEGER NOT NULL,
@@ -49,7 +46,7 @@ const CORE: readonly string[] = [
   'CREATE INDEX messages_topic ON messages (topic, id) WHERE topic > 0',
   'CREATE INDEX messages_sender ON messages (sender, id)',
   'CREATE UNIQUE INDEX messages_birth ON messages (birth, ordinal)',
-  // The few that lie elsewhere than where they were sent to, and those with a link, picture, file or reaction: HAS_ bits.
+  // Partial indexes: moved messages, and messages with a link, picture, file or reaction (HAS_ bits).
   'CREATE INDEX messages_moved ON messages (id) WHERE birth <> recipient',
   'CREATE INDEX messages_with ON messages (id) WHERE bits & 15 <> 0',
   /* `folded` is the name as it is compared: see realm/model/names.ts. */
@@ -57,15 +54,15 @@ const CORE: readonly string[] = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, recipient INTEGER NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL
   ) STRICT`,
   'CREATE UNIQUE INDEX topics_name ON topics (recipient, folded)',
-  // Which ordinals of a recipient a user has marked with a flag: runs, as JSON [[from, to], ...]. See realm/model/runs.ts.
+  // Ordinals of a recipient that have a flag of a user: runs, as JSON [[from, to], ...]. See realm/model/runs.ts.
   `CREATE TABLE flags (user INTEGER, recipient INTEGER, flag TEXT, runs TEXT NOT NULL,
     PRIMARY KEY (user, recipient, flag)) STRICT, WITHOUT ROWID`,
-  // Who is mentioned in a message, and how (bits), and who has a message that he did not receive when it was sent.
+  // Mentions of users with their kind (bits), and messages in a user's history that the user did not receive.
   'CREATE TABLE mentions (user INTEGER, message INTEGER, bits INTEGER NOT NULL, PRIMARY KEY (user, message)) STRICT, WITHOUT ROWID',
   'CREATE INDEX mentions_message ON mentions (message)',
   'CREATE TABLE history (user INTEGER, message INTEGER, PRIMARY KEY (user, message)) STRICT, WITHOUT ROWID',
   'CREATE INDEX history_message ON history (message)',
-  // Uploaded files, and which messages show them; their bytes are in files.db.
+  // Uploaded files, and the messages that show them. The bytes are in files.db.
   `CREATE TABLE uploads (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, owner INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL,
     time INTEGER NOT NULL, width INTEGER, height INTEGER
@@ -78,8 +75,8 @@ const CORE: readonly string[] = [
 
 const TOPIC_MOVES: readonly string[] = [
   /*
-   * What happened to a topic as a whole, as JSON: see realm/messages/topic-history.ts. It befell the messages up to
-   * `through`, the largest id of then; those that came into the topic later say in their extra from which number on.
+   * Changes of a whole topic, as JSON: see realm/messages/topic-history.ts. A change applies to messages up to `through`, the largest id at
+   * that time. Metadata of messages that joined the topic later says from which number on changes apply.
    */
   `CREATE TABLE topic_moves (
     number INTEGER PRIMARY KEY AUTOINCREMENT, topic INTEGER NOT NULL, through INTEGER NOT NULL, json TEXT NOT NULL
@@ -88,23 +85,23 @@ const TOPIC_MOVES: readonly string[] = [
 ]
 
 const WORDS: readonly string[] = [
-  // The topic that a message was sent in, which it keeps as it keeps `birth`.
+  // Topic at sending, which like `birth` never changes.
   'ALTER TABLE messages ADD COLUMN origin INTEGER NOT NULL DEFAULT 0',
   'UPDATE messages SET origin = topic',
-  // Where the messages of a recipient or a topic come from that were moved into it.
+  // Indexes of the origins of messages that were moved into a recipient or topic.
   'CREATE INDEX messages_births ON messages (recipient, birth) WHERE birth <> recipient',
   'CREATE INDEX messages_origins ON messages (topic, origin) WHERE origin <> topic',
-  // See store/words.ts, which fills them. Without secure-delete, words of removed rows would stay until segments are merged.
+  // Filled by store/words.ts. Without secure-delete, words of removed rows would stay until segments are merged.
   `CREATE VIRTUAL TABLE words USING fts5 (text, scope, content = '', prefix = '3', tokenize = 'ascii')`,
   `INSERT INTO words (words, rank) VALUES ('secure-delete', 1)`,
   `CREATE VIRTUAL TABLE topic_words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
   `INSERT INTO topic_words (topic_words, rank) VALUES ('secure-delete', 1)`,
 ]
 
-/** The name of its topic as the index of words has it, whatever the topic is called since; '' in a conversation. */
+/** Name of the topic as the full-text index has it, which may be an older one; '' in a conversation. */
 const NAMED = "ALTER TABLE messages ADD COLUMN named TEXT NOT NULL DEFAULT ''"
 
-/** One column: to look for words in one of several, FTS5 reads where each of them stands. */
+/** A single column: to search in one of several, FTS5 reads the position of every match. */
 const WORDS_OF_ALL_KINDS: readonly string[] = [
   'DROP TABLE words',
   `CREATE VIRTUAL TABLE words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
@@ -112,20 +109,20 @@ const WORDS_OF_ALL_KINDS: readonly string[] = [
 ]
 
 /**
- * Of a message that was moved into a private channel the ordinal there that its coming took, as if it had been sent then: whoever
- * was subscribed at it may read it. 0 of all others.
+ * For a message that was moved into a private channel, the ordinal there that the move consumed. A user subscribed at that ordinal may read
+ * it. 0 for all other messages.
  */
 const ARRIVAL = 'ALTER TABLE messages ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0'
 
 /**
- * All that tells where a message is and who has it: whoever has 50,000 unread registers without reading, and opening, a page of the
- * table for each of them. `messages_birth` stays, for it makes sure that no ordinal is given twice.
+ * A covering index of location and readership. Registering with 50,000 unread messages would otherwise read and unseal a page of the table
+ * for each. `messages_birth` stays, because it makes ordinals unique.
  */
 const PLACES = 'CREATE INDEX messages_places ON messages (birth, ordinal, id, sender, recipient, topic, arrival)'
 
 /**
- * Sends with an `Idempotency-Key`, as keyed hashes of the key and of the parameters; `serial` counts those of an account, `policy` is 0 where
- * the answer had none.
+ * Sends with an `Idempotency-Key`, as keyed hashes of the key and of the parameters. `serial` numbers the sends of an account; `policy` is
+ * 0 if the answer had none.
  */
 const SENDS: readonly string[] = [
   `CREATE TABLE sends (
@@ -136,18 +133,18 @@ const SENDS: readonly string[] = [
   'CREATE UNIQUE INDEX sends_serial ON sends (user, serial)',
 ]
 
-/** Uploads of each owner: every chunk of a new one is checked against them, and every event about one tells their bytes. */
+/** Total size of each owner's uploads. Every chunk of an upload is checked against it, and every upload event contains it. */
 const UPLOAD_SUMS: readonly string[] = [
   'CREATE TABLE upload_sums (owner INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT',
   'INSERT INTO upload_sums SELECT owner, count(*), sum(size) FROM uploads GROUP BY owner',
 ]
 
-/** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
+/** "Chat": distinguishes our files from those of other programs; SQLite file format, section 1.3.17. */
 const APPLICATION_ID = 0x43686174
 
 export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number
 
-/** Runs what is missing, each migration in one transaction. */
+/** Runs the missing migrations, each in a transaction. */
 export function migrate(database: Database, migrations: readonly Migration[] = MIGRATIONS): void {
   for (let version = readVersion(database); version < migrations.length; version++) {
     database.transaction(() => {

@@ -1,19 +1,19 @@
-/** Answers of sends that may be repeated: see realm/messages/send-once.ts. Contract sections 3.2.1 and 9.1. */
+/** Answers of idempotent sends: see realm/messages/send-once.ts. Contract sections 3.2.1 and 9.1. */
 
 import type { Database } from 'better-sqlite3'
 
 export const SENDS_OF_ACCOUNT_MAX = 10_000 // a hundred an hour for four days
 const SENDS_MAX = 500_000 // 60 MB
 
-const EXPIRED_AT_ONCE = 8 // removed with each new one, so that they go faster than others come
+const EXPIRED_AT_ONCE = 8 // per new row, so that expired rows are removed faster than new ones arrive
 
 interface SendRow {
   readonly user: number
-  /** Hashes. */
+  /** Keyed hashes. */
   readonly key: Uint8Array
   readonly parameters: Uint8Array
   readonly message: number
-  /** The answer's `automatic_new_visibility_policy`; 0 if it had none. */
+  /** `automatic_new_visibility_policy` of the answer; 0 if it had none. */
   readonly policy: number
   /** Seconds. */
   readonly time: number
@@ -21,7 +21,7 @@ interface SendRow {
 
 export interface Sends {
   find(user: number, key: Uint8Array): SendRow | undefined
-  /** In the place of an older one with that key. Removes what is older than `since` (seconds) and what is too much. */
+  /** Replaces a row with the same key. Removes some rows older than `since` (seconds) or above the bounds. */
   add(row: SendRow, since: number): void
 }
 

@@ -1,4 +1,4 @@
-/** The chat's database as the realm sees it: one transaction at a time, one object of prepared statements per table. */
+/** The chat's database for the realm: transactions, and one object of prepared statements per table. */
 
 import { join } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
@@ -37,27 +37,26 @@ export interface ChatStore {
   readonly sends: Sends
   readonly uploads: Uploads
   readonly files: Files
-  /** All or nothing, and on disk when it returns. The realm's `change` is what calls it. */
+  /** Atomic, and durable on return. Called by the realm's `transaction`. */
   transaction<T>(changes: () => T): T
-  /** For whoever says that messages are gone: they are out of the log as well. While a backup is made they are once it ends. */
+  /** Removes deleted content from the log as well. During a backup this happens when the backup ends. */
   clearLog(): void
-  /** Rows of a statement that is put together, as a narrow's is. What users wrote comes in as a parameter, never as text. */
+  /** Runs a generated statement, such as that of a narrow. Input of users must be in `parameters`, never in `sql`. */
   select<T>(sql: string, parameters: readonly unknown[]): T[]
   /** Free pages of each database, in bytes. Throws `storage`. */
   readonly reusableBytes: Readonly<Record<DatabaseName, number>>
-  /** How many transactions the database has seen in its life. */
+  /** Number of transactions in the lifetime of the chat's database. */
   readonly commits: number
-  /** The same of each database. */
   commitsOfEach(): Commits
   readonly copying: Copying
-  /** Of each database, as it was opened. */
+  /** State of each database's log at opening. */
   readonly logEnds: Record<DatabaseName, LogEnd>
-  /** Looks through all of it, in turns of its own, if it was not closed the last time. `report` hears of the first damage. */
+  /** Checks all databases in time slices if they were not closed properly. Calls `report` with the first damage. */
   inspectAfterKill(report: (problem: string) => void): void
   close(): void
 }
 
-/** What lies in the directory of an organization. */
+/** Files in the directory of an organization. */
 export const DATABASES = ['chat.db', 'files.db'] as const
 export type DatabaseName = (typeof DATABASES)[number]
 export type Commits = Record<DatabaseName, number>
@@ -119,7 +118,7 @@ export function openStore(options: StoreOptions): ChatStore {
   }
 }
 
-/** Statements of narrows are few that come again and again. */
+/** Caches prepared statements: narrows use few different ones. */
 function preparedOnce(database: Database): (sql: string) => Statement {
   const statements = new Map<string, Statement>()
   return (sql) => {
@@ -134,7 +133,7 @@ function preparedOnce(database: Database): (sql: string) => Statement {
 
 const STATEMENTS_MAX = 100
 
-/** What the index of words lacks, or has under names of before, so that others go on between. */
+/** Indexes missing messages, and those under former topic names, in time slices. */
 function indexInSlices({ database, transaction }: SealedDatabase, words: Words): void {
   const step = createBatchSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
   const next = (): void => {
@@ -147,7 +146,7 @@ function indexInSlices({ database, transaction }: SealedDatabase, words: Words):
       }
       transaction(() => words.index(step.value))
     } catch {
-      setTimeout(next, INDEXING_RETRY_MS).unref() // it has no room, or is damaged, which others say: it stays as it is
+      setTimeout(next, INDEXING_RETRY_MS).unref() // no space, or damage, which other code reports: the index stays as it is
       return
     }
     step.took(threadMs() - beganMs)
@@ -158,9 +157,9 @@ function indexInSlices({ database, transaction }: SealedDatabase, words: Words):
 
 const INDEXED_FIRST = 100 // messages
 const INDEXED_MAX = 2000
-const INDEXING_MS = 10 // of one turn
+const INDEXING_MS = 10 // of one time slice
 const INDEXING_RETRY_MS = 60_000
-const SETTLING_MS = 5000 // until topics that were renamed or moved meanwhile are seen to
+const SETTLING_MS = 5000 // interval between checks for renamed or moved topics
 
 interface Opened {
   path: string

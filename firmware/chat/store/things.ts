@@ -1,4 +1,4 @@
-/** Small objects of every kind, by kind and key, as JSON; and counters. */
+/** Small objects as JSON, by kind and key; and counters. */
 
 import type { Database } from 'better-sqlite3'
 
@@ -12,7 +12,6 @@ export interface Things {
   all(): IterableIterator<Thing>
   put(kind: string, key: string, json: string): void
   remove(kind: string, key: string): void
-  /** Everything, for the end of an organisation. */
   counter(name: string): number
   setCounter(name: string, value: number): void
 }

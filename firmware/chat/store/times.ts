@@ -1,15 +1,15 @@
-/** Messages by their time. There is no index: ids ascend with it, but where somebody has set the clock back. */
+/** Finds messages by time. There is no index: times ascend with ids, except after the clock was set back. */
 
 import type { ChatStore } from './store.ts'
 
-/** The first message of all at or after `time`, in seconds, found by halving; null where there is none. */
+/** Returns the first message at or after `time`, in seconds, by binary search. Null if there is none. */
 export function firstIdAt(store: ChatStore, time: number): number | null {
   const atOrAfter = (id: number) =>
     store.select<{ id: number; time: number }>('SELECT id, time FROM messages WHERE id >= ? ORDER BY id LIMIT 1', [
       id,
     ])[0]
-  let from = 0 // before it, all are older
-  let to = store.messages.maxId() + 1 // at it and behind it, none is older
+  let from = 0 // all messages before it are older
+  let to = store.messages.maxId() + 1 // no message from here on is older
   let first: number | null = null
   while (from < to) {
     const middle = Math.floor((from + to) / 2)

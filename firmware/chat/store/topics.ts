@@ -1,4 +1,4 @@
-/** Topics: their names and what befell them as a whole once, messages refer to them. A topic without messages has no row. */
+/** Topics: their names, and changes of whole topics. Messages refer to them. A topic without messages has no row. */
 
 import type { Database } from 'better-sqlite3'
 import type { Words } from './words.ts'
@@ -10,10 +10,10 @@ export interface TopicRow {
   readonly folded: string
 }
 
-/** Counted over all topics, ascending. */
+/** Numbers ascend over all topics. */
 export interface TopicMoveRow {
   number: number
-  /** The largest id of a message that it befell. */
+  /** The largest id of a message that the move affected. */
   through: number
   json: string
 }
@@ -21,20 +21,19 @@ export interface TopicMoveRow {
 export interface Topics {
   get(id: number): TopicRow | undefined
   find(recipient: number, folded: string): TopicRow | undefined
-  /** Id of its newest message. */
   newest(id: number): number | undefined
   add(recipient: number, name: string, folded: string): number
-  /** All of its messages stay in it. */
+  /** Renames or moves the topic together with all of its messages. */
   rename(id: number, recipient: number, name: string, folded: string): void
-  /** And what befell it. */
+  /** Also removes its moves. */
   remove(id: number): void
-  /** Returns its number. */
+  /** Returns the number of the move. */
   addMove(topic: number, through: number, json: string): number
-  /** Of those after a number what befell a message, newest first. */
+  /** Moves after a number that affected a message, newest first. */
   movesOf(topic: number, after: number, message: number): TopicMoveRow[]
-  /** The largest number of one of its moves; 0 without any. */
+  /** The largest number of its moves; 0 without any. */
   newestMove(topic: number): number
-  /** Those of a recipient with their newest message, newest first. */
+  /** Topics of a recipient with the id of their newest message, newest first. */
   list(recipient: number): { id: number; name: string; maxId: number }[]
 }
 
@@ -61,7 +60,7 @@ export function prepareTopics(database: Database, words: Words): Topics {
     `SELECT id, name, (SELECT max(id) FROM messages WHERE topic = topics.id AND topic > 0) AS maxId
      FROM topics WHERE recipient = ? AND maxId IS NOT NULL ORDER BY maxId DESC`,
   )
-  const known = new Map<number, TopicRow>() // as they were committed, for pages of messages ask for the same again and again
+  const known = new Map<number, TopicRow>() // committed rows: successive pages of messages need the same topics
 
   function read(id: number): TopicRow | undefined {
     const row = known.get(id) ?? get.get(id)

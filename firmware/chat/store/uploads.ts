@@ -1,18 +1,18 @@
-/** What is known of uploaded files, and which messages show them. Their bytes are in files.ts. */
+/** Metadata of uploaded files, and the messages that show them. The bytes are in files.ts. */
 
 import type { Database } from 'better-sqlite3'
 import { PLACED_COLUMNS, type PlacedRow } from './messages.ts'
 
 export interface UploadRow {
   id: number
-  /** Below `/user_uploads/`: see realm/model/upload-path.ts. */
+  /** Relative to `/user_uploads/`: see realm/model/upload-path.ts. */
   path: string
   owner: number
   name: string
   sizeBytes: number
   /** Seconds. */
   time: number
-  /** In pixels, of pictures. */
+  /** Pixels; null unless the file is a picture. */
   width: number | null
   height: number | null
 }
@@ -31,22 +31,21 @@ interface UploadReference {
 export interface Uploads {
   get(id: number): UploadRow | undefined
   byPath(path: string): UploadRow | undefined
-  /** Ascending. */
   all(): UploadRow[]
   /** Newest first. */
   ofOwner(owner: number): UploadRow[]
   add(row: UploadRow): void
-  /** With its claims. */
+  /** Also removes its claims. */
   remove(id: number): void
-  /** Of all there are. */
+  /** Sum over all owners. */
   total(): UploadSum
   sumOf(owner: number): UploadSum
-  /** The newest, oldest first. */
+  /** The newest claims, oldest first. */
   claimsOf(upload: number, count: number): UploadReference[]
   isClaimed(upload: number): boolean
-  /** Where the messages are that show it: each recipient once. */
+  /** Recipients of the messages that show it, without duplicates. */
   claimedIn(upload: number): number[]
-  /** Those of them in one place. */
+  /** Messages in one recipient that show it. */
   claimsIn(upload: number, recipient: number): PlacedRow[]
   ofMessage(message: number): UploadRow[]
   claim(upload: number, message: number): void

@@ -1,56 +1,54 @@
 /**
- * Which messages have a word: an index in SQLite's FTS5, which keeps words and no texts. Of a message there are the words of
- * its HTML, those of the name that its topic had when it was sent and, as words that no text has, what it keeps for life:
- * whom it was sent by, to which recipient and in which topic. So a move changes nothing here at first: names of topics whose
- * messages may be under others are in an index beside it, until these are under the name of their topic again.
- *
- * Whoever removes a row has to say again what its words were, so all rows are made anew when they would be others: by another
- * version of search/words.ts, or of Unicode. Meanwhile there is no index, but for those who make it.
+ * The full-text index: SQLite's FTS5 without a copy of the texts. The words of a message are those of its HTML, those of its topic's name
+ * at indexing, and synthetic ones for its fixed properties: sender, recipient and topic at sending. A move therefore changes nothing at
+ * first. A second index, `topic_words`, has the names of topics whose messages may be indexed under another name, until these are
+ * reindexed. Removing a row from FTS5 takes its exact words. All rows are therefore rebuilt when words would differ: after a change of
+ * search/words.ts or of Unicode. Until that is complete, searches do not use the index.
  */
 
 import type { Database } from 'better-sqlite3'
 import { type Word, wordsOf, wordsOfHtml } from '../search/words.ts'
 
-/** To be raised with each change of what words are. */
+/** Increment this when search/words.ts splits texts differently. */
 const WORDS_VERSION = 4
 const VERSION = WORDS_VERSION * 10_000 + Number(process.versions.unicode?.replace('.', ''))
 
 /**
- * The row of a message: its id and, below it, digits of where it was sent to, so that most of what was sent elsewhere is passed over
- * without a look at the message.
+ * Multiplier of the row id: the message id, followed by digits of the recipient at sending. The digits let a query skip most messages of
+ * other recipients without reading them.
  */
 const PLACES = 4096
 export const placeDigits = (birth: number): number => birth % PLACES
-/** The first row that a message with this id, or a later one, may have. */
+/** The smallest row id of a message with this or a later id. */
 export const firstRow = (id: number): number => id * PLACES
 const rowOf = ({ id, birth }: { id: number; birth: number }): number => firstRow(id) + placeDigits(birth)
-/** Of the row of `words`, in SQL. */
+/** SQL expressions of a row of `words`. */
 export const ID_OF_ROW = `words.rowid / ${PLACES}`
 export const PLACE_OF_ROW = `words.rowid % ${PLACES}`
 
-/** Words that follow each other in a text. */
+/** Consecutive words of a text. */
 interface Wanted {
   readonly words: readonly string[]
-  /** Whether a word that only begins with the last one is wanted as well. */
+  /** True if the last word matches as a prefix. */
   readonly isPrefix: boolean
 }
 
-/** What a message keeps for life, as a word. */
+/** Synthetic words for properties that never change. */
 export const sentTo = (recipient: number): string => keptAs(0, recipient)
 export const sentIn = (topic: number): string => keptAs(1, topic)
 export const sentBy = (user: number): string => keptAs(2, user)
-/** One of the bits of what its content has: see realm/model/message-bits.ts. */
+/** Synthetic word of a content flag: see realm/model/message-bits.ts. */
 export const having = (bit: number): string => keptAs(3, bit)
-/** Which no message has. */
+/** Matches no message. */
 const NOWHERE = keptAs(4, 0)
 
-/** Of two private-use characters, which no word of a text has: too short for the index of beginnings. */
+/** Two private-use characters, which occur in no word of a text and are too short for the prefix index. */
 function keptAs(kind: number, id: number): string {
   const [from, digit] = [0xf0000 + kind * 0x1000, 0xf000]
   return String.fromCodePoint(from + Math.floor(id / digit), 0x100000 + (id % digit))
 }
 
-/** Of these bits; what others tell may change while the text stays. */
+/** Only flags that follow from the text. Others may change while the text stays. */
 const INDEXED_BITS = [1, 2, 4] as const // an attachment, a picture, a link
 export const isIndexed = (bit: number): boolean => INDEXED_BITS.some((indexed) => indexed === bit)
 
@@ -58,34 +56,34 @@ export interface IndexedMessage {
   id: number
   sender: number
   birth: number
-  /** The topic that it was sent in; 0 in a conversation. */
+  /** Topic at sending; 0 in a conversation. */
   origin: number
   bits: number
   html: string
-  /** The name of its topic as it was added; '' in a conversation. */
+  /** Name of the topic at indexing; '' in a conversation. */
   named: string
 }
 
 export interface Words {
-  /** Whether it has all messages. */
+  /** True if all messages are indexed. */
   readonly isComplete: boolean
-  /** Whether it has all of them under the names of their topics, too. */
+  /** True if all messages are also indexed under the current names of their topics. */
   readonly isSettled: boolean
-  /** So many more of those that it has not yet, or may have under another name; within a change. */
+  /** Indexes up to `messages` missing messages, or reindexes those under a former topic name. Call it in a transaction. */
   index(messages: number): void
   add(message: IndexedMessage): void
-  /** `message` as it was added. */
+  /** `message` must be equal to what was added. */
   remove(message: IndexedMessage): void
-  /** A topic has got another name, and its messages stay in it. */
+  /** Call it when a topic is renamed together with its messages. */
   renameTopic(id: number, from: string, to: string): void
-  /** Messages have come into a topic from others. */
+  /** Call it when messages have moved into a topic. */
   joinTopic(id: number, name: string): void
   removeTopic(id: number, name: string): void
-  /** Ids of those topics with it in their name whose messages may have been added under another, at most `limit`. */
+  /** Ids of topics with matching names whose messages may be indexed under another name, at most `limit`. */
   topicsWith(wanted: Wanted, limit: number): number[]
 }
 
-/** To be opened outside of changes. */
+/** Must be called outside of transactions. */
 export function prepareWords(database: Database): Words {
   const addRow = database.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)')
   const removeRow = database.prepare("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)")
@@ -133,7 +131,7 @@ export function prepareWords(database: Database): Words {
     counter.set('words through', rows.length < messages ? COMPLETE : rows.at(-1)!.id)
   }
 
-  /** Of one topic; what comes into it meanwhile begins it anew. */
+  /** Reindexes messages of one topic. If messages join it meanwhile, it starts again. */
   function settle(messages: number): void {
     const topic = unsettled.get()
     if (topic === undefined) return
@@ -192,7 +190,7 @@ export function prepareWords(database: Database): Words {
   }
 }
 
-/** As the id up to which messages are there. */
+/** Value of `words through` once all messages are indexed. */
 const COMPLETE = Number.MAX_SAFE_INTEGER
 
 function prepareCounter(database: Database) {
@@ -214,25 +212,28 @@ function keptOf({ sender, birth, origin, bits }: IndexedMessage): string {
   return [sentTo(birth), sentBy(sender), ...(origin === 0 ? [] : [sentIn(origin)]), ...had].join(' ')
 }
 
-/** Whether the index has the same words for both. */
+/** True if the words of both are the same. */
 export const isIndexedAs = (message: IndexedMessage, other: IndexedMessage): boolean =>
   message.html === other.html && keptOf(message) === keptOf(other)
 
 const indexed = (words: readonly Word[]): string => words.map(({ text }) => asToken(text)).join(' ')
 
-/** FTS5 splits at ASCII that is no letter or digit, which the compatibility form of some letters has. */
+/** FTS5 splits at ASCII characters other than letters and digits. The compatibility form of some letters contains such characters. */
 const asToken = (word: string): string => word.replace(/[^a-z0-9\u0080-\u{10ffff}]/gu, '\ufffd')
 
-/** In FTS5's language. */
+/** Returns an FTS5 query. */
 const expressionOf = ({ words, isPrefix }: Wanted): string => `"${words.map(asToken).join(' ')}"${isPrefix ? ' *' : ''}`
 
-/** All that a message must have: each `wanted` in its text or its topic's name, or one of the `topics`; and one of each scope. */
+/**
+ * All must hold: each `wanted` occurs in the text or the topic's name, or the message is from one of its `topics`; and one word of each
+ * scope occurs.
+ */
 export interface WordQuery {
   readonly wanted: readonly (Wanted & { readonly topics: readonly string[] })[]
   readonly scopes: readonly (readonly string[])[]
 }
 
-/** What `words MATCH` takes; null where no word is wanted. */
+/** Returns an FTS5 query for `words MATCH`; null if nothing is wanted. */
 export function matchOf({ wanted, scopes }: WordQuery): string | null {
   if (wanted.length === 0) return null
   const oneOf = (expressions: readonly string[]): string => `(${expressions.join(' OR ')})`
