@@ -1,6 +1,5 @@
 /**
- * Guests who see only whom they share a channel or a conversation with: whom they meet, and whom they meet no more.
- * Contract section 7.7, V33 and V35, level 232.
+ * Events for limited guests when users become accessible to them or stop being accessible. Contract section 7.7, V33 and V35, level 232.
  */
 
 import type { Realm } from '../model/realm.ts'
@@ -10,19 +9,19 @@ import { accessibleAmong, accessWork, isLimited, seesAddress } from '../permissi
 import { statusObject } from './statuses.ts'
 import { placeholderObject, userObject } from './user-view.ts'
 
-/** Whose subscriptions or conversations change: all accounts of a conversation, or accounts that enter or leave channels. */
+/** The accounts whose subscriptions or conversations change, and the channels they enter or leave. */
 interface AccessChange {
   readonly userIds: readonly number[]
   readonly channelIds?: readonly number[]
 }
 
 /**
- * Ids that one change looks at for guests with queues: more would hold up everybody. The queues of further guests end; their clients
- * register again.
+ * Ids that one change may examine for guests with event queues, so that it does not delay other requests. The queues of further guests are
+ * dropped; their clients register again.
  */
 const LOOKED_AT_MAX = 2_000_000
 
-/** To be called before subscriptions or conversations change; what it returns, after it: it tells the guests that the change concerns. */
+/** Call before subscriptions or conversations change; call the returned function after the change to publish the events. */
 export function trackAccessibleUsers(realm: Realm, change: AccessChange): (tx: Transaction) => void {
   const before = new Map<User, ReadonlySet<number>>()
   const untold: User[] = []
@@ -33,7 +32,7 @@ export function trackAccessibleUsers(realm: Realm, change: AccessChange): (tx: T
   for (const id of peers) {
     const guest = realm.state.user.get(id)
     if (guest === undefined || !realm.events.hasQueue(id) || !guest.isActive || !isLimited(realm, guest)) continue
-    // Guests whose own subscriptions stay meet the accounts that come and no others.
+    // A guest whose own subscriptions stay the same can only gain or lose the accounts that change.
     const others = isChanged.has(id) ? peers : isChanged
     if (lookedAt <= LOOKED_AT_MAX) lookedAt += others.size * accessWork(realm, guest)
     if (lookedAt > LOOKED_AT_MAX) untold.push(guest)
@@ -49,7 +48,7 @@ export function trackAccessibleUsers(realm: Realm, change: AccessChange): (tx: T
   }
 }
 
-/** Everybody sees bots anyway. */
+/** Bots are accessible to everyone: no event. */
 function publishMet(realm: Realm, tx: Transaction, guest: User, user: User): void {
   if (user.bot !== null) return
   const sees = seesAddress(guest, user)
@@ -69,7 +68,7 @@ function publishMet(realm: Realm, tx: Transaction, guest: User, user: User): voi
   tx.publish({ type: 'realm_user', to: [guest.id], make: () => body })
 }
 
-/** Clients that need one for each id get a placeholder. */
+/** Clients without `user_list_incomplete` get a placeholder, because they need a user for each id. */
 function publishLost(realm: Realm, tx: Transaction, guest: User, user: User): void {
   if (user.bot !== null) return
   const person = placeholderObject(realm, user)

@@ -1,25 +1,21 @@
-/** A picture of few colours as PNG. W3C PNG, third edition, sections 5 and 11: IHDR, PLTE, tRNS, IDAT, IEND. */
+/** Encodes a picture with a palette as PNG. W3C PNG, third edition, sections 5 and 11: IHDR, PLTE, tRNS, IDAT, IEND. */
 
 import { crc32, deflateSync } from 'node:zlib'
 
-/** Opaque without `alpha`. Each of 0..255. */
-export type Colour = readonly [red: number, green: number, blue: number, alpha?: number]
+/** Each component is 0 to 255. Opaque without `alpha`. */
+export type Color = readonly [red: number, green: number, blue: number, alpha?: number]
 
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
 const INDEXED = 3
 const NO_FILTER = 0
-const FAST = { level: 1 } // rows that repeat: the smallest file would be no smaller
+const FAST = { level: 1 } // rows repeat: higher levels do not compress them further
 
-/** `row` gives the number of a colour, below 256, for each pixel of a row from the top. */
-export function png(
-  sizePx: number,
-  colours: readonly Colour[],
-  row: (y: number) => Uint8Array,
-): Uint8Array<ArrayBuffer> {
+/** `row` returns the palette index, below 256, of each pixel of row `y`, counted from the top. */
+export function png(sizePx: number, colors: readonly Color[], row: (y: number) => Uint8Array): Uint8Array<ArrayBuffer> {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(sizePx, 0)
   header.writeUInt32BE(sizePx, 4)
-  header[8] = 8 // bits a pixel
+  header[8] = 8 // bits per pixel
   header[9] = INDEXED
   const rows = new Uint8Array(sizePx * (sizePx + 1))
   for (let y = 0; y < sizePx; y++) {
@@ -29,12 +25,12 @@ export function png(
   return Buffer.concat([
     SIGNATURE,
     chunk('IHDR', header),
-    chunk('PLTE', Uint8Array.from(colours.flatMap((colour) => colour.slice(0, 3)))),
-    ...(colours.some(([, , , alpha]) => alpha !== undefined)
+    chunk('PLTE', Uint8Array.from(colors.flatMap((color) => color.slice(0, 3)))),
+    ...(colors.some(([, , , alpha]) => alpha !== undefined)
       ? [
           chunk(
             'tRNS',
-            Uint8Array.from(colours, ([, , , alpha = 255]) => alpha),
+            Uint8Array.from(colors, ([, , , alpha = 255]) => alpha),
           ),
         ]
       : []),

@@ -1,13 +1,13 @@
-/** Where the picture of an account is. Contract sections 2.2 and 11.16. */
+/** Addresses of account pictures. Contract sections 2.2 and 11.16. */
 
 import { createHash, createHmac } from 'node:crypto'
 import type { Realm } from '../model/realm.ts'
 import { REALM_ID, type User } from '../model/records.ts'
 
-const TOKEN_CHARACTERS = 32 // 128 bits: the address of a picture is its only key, since clients fetch it without another
-const UNKNOWN_USER = 0 // whose picture stands for those that the viewer may not see
+const TOKEN_CHARACTERS = 32 // 128 bits: the address is the only secret that protects a picture, as clients fetch it without credentials
+const UNKNOWN_USER = 0 // its picture stands for users whom the viewer may not see
 
-/** What a picture's address and a generated picture come from: nobody without the chat key can make it up. */
+/** Secret from which picture addresses and generated pictures derive: cannot be computed without the chat key. */
 export function avatarSeed(realm: Realm, userId: number): Buffer {
   const seeds = seedsOf.get(realm) ?? new Map<number, Buffer>()
   seedsOf.set(realm, seeds)
@@ -18,7 +18,7 @@ export function avatarSeed(realm: Realm, userId: number): Buffer {
   }
   return seed
 }
-const seedsOf = new WeakMap<Realm, Map<number, Buffer>>() // every register asks for all of them
+const seedsOf = new WeakMap<Realm, Map<number, Buffer>>() // each register answer needs the seeds of all users
 
 export const avatarToken = (realm: Realm, userId: number): string =>
   avatarSeed(realm, userId).toString('hex').slice(0, TOKEN_CHARACTERS)
@@ -28,7 +28,7 @@ interface AvatarOptions {
   medium?: boolean
 }
 
-/** Relative to the organisation's URL. Null: the client makes Gravatar's address itself, from the real one. */
+/** Relative to the organization's URL. Null: the client computes Gravatar's address from the real address. */
 export function avatarUrl(
   realm: Realm,
   user: User | null,
@@ -37,7 +37,7 @@ export function avatarUrl(
   const version = user?.avatarVersion ?? 1
   if (user?.avatarSource === 'G') {
     if (clientGravatar) return null
-    // Not of the real address where that is not for all to see: a hash gives away whoever is guessed.
+    // Hashes the API address: a hash of a hidden real address would let others confirm a guess.
     const hash = createHash('md5').update(user.email.toLowerCase()).digest('hex')
     return `https://secure.gravatar.com/avatar/${hash}?d=identicon&version=${version}${medium ? '&s=500' : ''}`
   }

@@ -1,4 +1,4 @@
-/** What is told of bots to those who manage them. Contract section 4.4, V25 and V26. */
+/** Events about bots to the users who manage them. Contract section 4.4, V25 and V26. */
 
 import { isOlder } from '../../base/version.ts'
 import type { Realm } from '../model/realm.ts'
@@ -6,7 +6,7 @@ import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { type BotUser, botObject, managersOf } from './bot-view.ts'
 
-/** To each by itself: below level 474 it tells its owner the key as well. */
+/** One event for each recipient: below level 474 the owner's also contains the key. */
 export function publishBot(realm: Realm, tx: Transaction, bot: BotUser, to: Iterable<number>): void {
   for (const id of to)
     tx.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot) }) })
@@ -27,7 +27,7 @@ export function publishBotUpdate(
   })
 }
 
-/** A new key, to queues of clients of before level 474: later ones ask for it. */
+/** Publishes a new key to queues below level 474 only: later clients request it. */
 export function publishBotKey(tx: Transaction, bot: User, key: string, to: number): void {
   tx.publish({
     type: 'realm_bot',

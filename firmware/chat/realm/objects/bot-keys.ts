@@ -1,4 +1,4 @@
-/** Keys of bots: who has been told one, and when another takes its place. Contract section 3.5.1. */
+/** API keys of bots: which users have received one, and when it is replaced. Contract section 3.5.1. */
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -7,24 +7,27 @@ import { publishBotKey } from './bot-events.ts'
 import { type BotUser, isBot, mayManage } from './bot-view.ts'
 import { keysOf, makeKey, receiversOf, revokeKeys, shownKey } from './keys.ts'
 
-/** Within a change: earlier keys are refused from now on. `givenTo` is an administrator who is told a key of another account's bot. */
+/** Revokes earlier keys. `givenTo` is an administrator who receives the key of another account's bot. */
 export function replaceKey(realm: Realm, tx: Transaction, bot: BotUser, givenTo?: number): string {
   revokeKeys(realm, tx, bot)
   return makeKey(realm, tx, bot, 'bot', givenTo === undefined ? {} : { givenTo: [givenTo] })
 }
 
-/** The same; clients of the owner that cannot ask for the new key are told it. */
+/** As `replaceKey`, and publishes the key to the owner's clients that cannot request it. */
 export function renewKey(realm: Realm, tx: Transaction, bot: BotUser, givenTo?: number): string {
   const key = replaceKey(realm, tx, bot, givenTo)
   if (bot.bot.ownerId !== null) publishBotKey(tx, bot, key, bot.bot.ownerId)
   return key
 }
 
-/** For its owner alone, as clients of before level 474 are told of a bot; `""` for administrators. */
+/** Returns the key to the owner for clients below level 474, and `""` to other users. */
 export const keyFor = (realm: Realm, viewerId: number | undefined, bot: User | undefined): string =>
   bot?.bot != null && bot.bot.ownerId === viewerId ? shownKey(realm, bot) : ''
 
-/** Within a change: the key of a bot for `viewer`, who may manage it. It is replaced when an administrator may no longer. */
+/**
+ * Returns the bot's key to `viewer`, who may manage it, and records an administrator as receiver: the key is replaced when the
+ * administrator loses that right.
+ */
 export function giveKey(realm: Realm, tx: Transaction, viewer: User, bot: BotUser): string {
   const key = shownKey(realm, bot)
   if (bot.bot.ownerId === viewer.id) return key
@@ -36,8 +39,8 @@ export function giveKey(realm: Realm, tx: Transaction, viewer: User, bot: BotUse
 }
 
 /**
- * Within a change, after `user` was put with another role or deactivated: keys of bots end that somebody was given who may manage
- * the bot no longer, be it that they were demoted or that the bot rose.
+ * Called after the role of `user` changed or `user` was deactivated. Replaces bot keys that a user received who may no longer manage the
+ * bot, because either the user or the bot changed role.
  */
 export function renewLostKeys(realm: Realm, tx: Transaction, user: User): void {
   const bots = isBot(user) ? [user] : botsGivenTo(realm, user)

@@ -1,4 +1,4 @@
-/** What answers for a bot: an address outside (type 3), or a program of the chat's own (type 4). Contract section 3.5. */
+/** Services behind bots: a foreign address (type 3) or a program of the chat itself (type 4). Contract section 3.5. */
 
 import { badRequest, invalidParameter } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
@@ -11,18 +11,18 @@ export const BOT_TYPES = { generic: 1, incomingWebhook: 2, outgoingWebhook: 3, e
 export type BotType = (typeof BOT_TYPES)[keyof typeof BOT_TYPES]
 
 const URL_CHARACTERS_MAX = 2000
-const CONFIG_CHARACTERS_MAX = 10_000 // of one value: what a message may have
+const CONFIG_CHARACTERS_MAX = 10_000 // of one value: the limit of a message
 
 export type WebhookForm = 1 | 2
 type BotConfig = Readonly<Record<string, string>>
 
-/** Of a bot that is made; what is of no use for its type means nothing. */
+/** Input for a new bot. Members that do not apply to its type are ignored. */
 export interface GivenService {
   url: string
   form: WebhookForm
   name: string | undefined
   config: BotConfig
-  /** Of the client that makes it. Contract section 8. */
+  /** Feature level of the client that creates the bot. Contract section 8. */
   level: number | null
 }
 
@@ -46,13 +46,15 @@ export interface ServiceChange {
   config: BotConfig | undefined
 }
 
-/** Without its address, until its owner sets another one, and with a new token: others may know both. Undefined: it calls no address. */
+/**
+ * Removes the address until the owner sets another one, and renews the token: others may know both. Undefined if the bot has no address.
+ */
 export function endedService(realm: Realm, { service }: Bot): BotService | undefined {
   if (service?.kind !== 'outgoing' || service.url === '') return undefined
   return { ...service, url: '', sealedToken: sealText(realm, randomKey(realm.random)) }
 }
 
-/** The same as before where nothing is given. Throws `BAD_REQUEST` for what bots of that type have not. */
+/** Undefined members stay unchanged. Throws `BAD_REQUEST` if the bot's type does not have the member. */
 export function changedService(before: Bot, { url, form, config }: ServiceChange): BotService | undefined {
   let { service } = before
   if (url !== undefined || form !== undefined) {
@@ -67,7 +69,7 @@ export function changedService(before: Bot, { url, form, config }: ServiceChange
   return service
 }
 
-/** Whether it may be asked is decided each time it is. */
+/** Checks the form only. Each outgoing request checks whether the address is allowed. */
 function webhookUrl(input: string, parameter: string): string {
   const text = input.trim()
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null
@@ -84,7 +86,7 @@ function checkedConfig(name: string, before: BotConfig, input: BotConfig): BotCo
   return { ...before, ...input }
 }
 
-/** As those who manage the bot see it: contract section 2.5. */
+/** For users who manage the bot: contract section 2.5. */
 export function servicesOf(realm: Realm, { service }: Bot) {
   switch (service?.kind) {
     case 'outgoing':

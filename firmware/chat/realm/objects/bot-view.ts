@@ -23,7 +23,7 @@ export const defaultsOf = (realm: Realm, { bot }: BotUser) => ({
 
 export const botAvatarUrl = (realm: Realm, bot: User): string | null => avatarUrl(realm, bot, { clientGravatar: false })
 
-/** Without its key, which belongs in no snapshot: see `keyFor` of bot-keys.ts. */
+/** Without the key, which must not be in a register answer: see `keyFor` of bot-keys.ts. */
 export const botObject = (realm: Realm, user: BotUser) => ({
   user_id: user.id,
   email: user.email,
@@ -37,8 +37,8 @@ export const botObject = (realm: Realm, user: BotUser) => ({
 })
 
 /**
- * A bot is its owner's to manage and the administrators', who could act as it: one that may more than they is the
- * organization's owners' alone. Those of the service itself are nobody's.
+ * Owners manage their bots. Administrators manage bots whose role is not above their own, because a manager can act as the bot. System bots
+ * cannot be managed.
  */
 export const mayManage = (viewer: User, user: User): user is BotUser =>
   isBot(user) &&
@@ -49,7 +49,7 @@ export const mayManage = (viewer: User, user: User): user is BotUser =>
 export const managedBots = (realm: Realm, viewer: User): BotUser[] =>
   [...realm.state.user.all()].filter((user) => mayManage(viewer, user))
 
-/** Whoever is told of a bot: its owner and all administrators. */
+/** Recipients of events about the bot: its owner and the administrators who may manage it. */
 export function* managersOf(realm: Realm, bot: User): Generator<number> {
   for (const user of realm.state.user.all()) if (user.isActive && mayManage(user, bot)) yield user.id
 }

@@ -1,4 +1,4 @@
-/** Folders, in which clients show channels together. Contract section 2.5, rows E63 to E66, V3 to V5. */
+/** Folders in which clients group channels. Contract section 2.5, rows E63 to E66, V3 to V5. */
 
 import { badRequest } from '../../base/error.ts'
 import { fold } from '../model/names.ts'
@@ -23,7 +23,7 @@ const folderView = (folder: ChannelFolder) => ({
   is_archived: folder.isArchived,
 })
 
-/** In their order; guests see those of channels that they see. */
+/** By `order`. Guests see only folders of channels that they see. */
 export const folderViews = (realm: Realm, viewer: User, archived: boolean) =>
   [...realm.state.channelFolder.all()]
     .filter((folder) => (archived || !folder.isArchived) && seesFolder(realm, viewer, folder))
@@ -37,7 +37,7 @@ function seesFolder(realm: Realm, viewer: User, { id }: ChannelFolder): boolean 
   return false
 }
 
-/** Throws `BAD_REQUEST` unless channels may be put in it. */
+/** Throws `BAD_REQUEST` if the folder is unknown or archived. */
 export function expectFolder(realm: Realm, id: number): void {
   if (findFolder(realm, id).isArchived) throw badRequest('Invalid channel folder ID')
 }
@@ -48,7 +48,6 @@ function findFolder(realm: Realm, id: number): ChannelFolder {
   return folder
 }
 
-/** Returns its id. */
 export function createFolder(realm: Realm, me: User, input: { name: string; description: string }): number {
   return realm.transaction((tx) => {
     const name = checkedName(realm, input.name, null)
@@ -104,7 +103,7 @@ export function changeFolder(realm: Realm, id: number, changes: FolderChanges): 
 const isInUse = (realm: Realm, id: number): boolean =>
   [...realm.state.channel.all()].some(({ folderId }) => folderId === id)
 
-/** `order` are all of them, archived ones too. */
+/** `order` must contain all folder ids, archived ones included. */
 export function orderFolders(realm: Realm, order: readonly number[]): void {
   realm.transaction((tx) => {
     const ids = new Set(order)
@@ -121,7 +120,7 @@ export function orderFolders(realm: Realm, order: readonly number[]): void {
   })
 }
 
-/** Within a change: guests hear of a folder with the channel of it that comes into their sight, and before it. */
+/** Sends guests the folder of a channel that becomes visible to them; call it before the channel's event. */
 export function publishFolderOf(
   realm: Realm,
   tx: Transaction,
@@ -134,7 +133,6 @@ export function publishFolderOf(
   if (guests.length > 0) publish(tx, guests, { op: 'add', channel_folder: folderView(folder) })
 }
 
-/** Within a change: whoever is a guest no longer sees all of them. */
 export function publishFoldersTo(realm: Realm, tx: Transaction, user: User): void {
   for (const folder of realm.state.channelFolder.all())
     publish(tx, [user.id], { op: 'add', channel_folder: folderView(folder) })
@@ -148,7 +146,7 @@ function* viewersOf(realm: Realm, folder: ChannelFolder): Generator<number> {
   for (const user of realm.state.user.all()) if (user.isActive && seesFolder(realm, user, folder)) yield user.id
 }
 
-/** Others may take the name of an archived folder. */
+/** The name of an archived folder may be reused. */
 function checkedName(realm: Realm, input: string, ownId: number | null): string {
   const name = checkedForm(input)
   for (const folder of realm.state.channelFolder.all())

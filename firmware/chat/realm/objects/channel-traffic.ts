@@ -1,4 +1,4 @@
-/** How much goes on in a channel. Contract section 2.3: is_recently_active, stream_weekly_traffic. */
+/** Traffic of channels. Contract section 2.3: is_recently_active, stream_weekly_traffic. */
 
 import { firstIdAt } from '../../store/times.ts'
 import type { Realm } from '../model/realm.ts'
@@ -6,10 +6,10 @@ import type { Channel } from '../model/records.ts'
 
 const DAY_S = 86_400
 const RECENTLY_DAYS = 180
-const TRAFFIC_DAYS = 28 // younger channels have none; four weeks
+const TRAFFIC_DAYS = 28 // four weeks; younger channels have no count
 const WEEKS = TRAFFIC_DAYS / 7
 
-/** Whether somebody wrote in the last 180 days; a new channel counts as active. */
+/** True if the last message or the channel itself is at most 180 days old. */
 export function isRecentlyActive({ store }: Realm, { recipientId, dateCreated }: Channel, now: number): boolean {
   const since = now - RECENTLY_DAYS * DAY_S
   if (dateCreated > since) return true
@@ -20,10 +20,10 @@ export function isRecentlyActive({ store }: Realm, { recipientId, dateCreated }:
   return newest !== undefined && newest.time > since
 }
 
-/** Counted once a day: a snapshot has every channel. By the day and the recipient. */
+/** Counted once a day, by recipient: each register answer lists every channel. */
 const counted = new WeakMap<Realm, { day: number; weekly: Map<number, number> }>()
 
-/** Messages in a week, of the last four, to two digits; null while the channel is younger. */
+/** Average messages per week over the last four weeks, rounded to two digits. Null for younger channels. */
 export function weeklyTraffic(realm: Realm, { recipientId, dateCreated }: Channel, now: number): number | null {
   if (now - dateCreated < TRAFFIC_DAYS * DAY_S) return null
   const day = Math.floor(now / DAY_S)

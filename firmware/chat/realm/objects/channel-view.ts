@@ -1,5 +1,3 @@
-/** Channels and subscriptions as clients see them. Contract section 2.3. */
-
 import { systemName } from '../model/group-membership.ts'
 import type { GroupValue } from '../model/group-value.ts'
 import { userSetting } from '../model/read-settings.ts'
@@ -8,7 +6,7 @@ import type { Channel, Subscription, User } from '../model/records.ts'
 import { channelGroupValues } from '../permissions/group-rights.ts'
 import { isRecentlyActive, weeklyTraffic } from './channel-traffic.ts'
 
-/** `BasicChannel`, the set C. */
+/** `BasicChannel`, the set C of contract section 2.3. */
 export function channelView(realm: Realm, channel: Channel): Record<string, unknown> {
   const groups = channelGroupValues(realm, channel)
   const { can_remove_subscribers_group: removers } = groups
@@ -38,7 +36,7 @@ export function channelView(realm: Realm, channel: Channel): Record<string, unkn
   }
 }
 
-/** Deprecated: what stood in the place of can_send_message_group. */
+/** Deprecated: predecessor of can_send_message_group. */
 const POST_POLICY = { everyone: 1, administrators: 2, fullMembers: 3, moderators: 4 } as const
 
 function postPolicy(realm: Realm, senders: GroupValue): number {
@@ -56,7 +54,7 @@ function postPolicy(realm: Realm, senders: GroupValue): number {
   }
 }
 
-/** Of active accounts, ascending. */
+/** Active subscribers, ascending. */
 export function subscriberIds(realm: Realm, channel: Channel): number[] {
   const ids: number[] = []
   for (const id of realm.state.subscribersOf.get(channel.id).keys()) {
@@ -65,7 +63,7 @@ export function subscriberIds(realm: Realm, channel: Channel): number[] {
   return ids.sort((a, b) => a - b)
 }
 
-/** What the five settings of a subscription are where it has none of its own: the user's for all channels. */
+/** Settings of the user that apply where a subscription has none of its own. */
 export const INHERITED = {
   desktop_notifications: 'enable_stream_desktop_notifications',
   audible_notifications: 'enable_stream_audible_notifications',
@@ -76,13 +74,12 @@ export const INHERITED = {
 type NotificationSetting = keyof typeof INHERITED
 export const NOTIFICATION_SETTINGS = Object.keys(INHERITED) as NotificationSetting[]
 
-/** How clients are told, by a capability of theirs. */
 interface SubscriptionForm {
-  /** `notification_settings_null`: what is inherited is null, and clients look up the rest. */
+  /** `notification_settings_null`: inherited settings are null, and clients look them up. */
   nullable: boolean
 }
 
-/** The set S, but for the lists of subscribers. */
+/** The set S of contract section 2.3, without the lists of subscribers. */
 function subscriptionSettings(user: User, subscription: Subscription, { nullable }: SubscriptionForm) {
   const notifications = NOTIFICATION_SETTINGS.map((name) => [
     name,
@@ -97,7 +94,7 @@ function subscriptionSettings(user: User, subscription: Subscription, { nullable
   }
 }
 
-/** Names of the record. */
+/** Names in the stored record. */
 export const CAMEL = {
   desktop_notifications: 'desktopNotifications',
   audible_notifications: 'audibleNotifications',
@@ -106,12 +103,12 @@ export const CAMEL = {
   wildcard_mentions_notify: 'wildcardMentionsNotify',
 } as const satisfies Record<NotificationSetting, keyof Subscription>
 
-/** How lists of subscribers are asked for; 412. */
+/** Parameter include_subscribers. Level 412 added `partial`. */
 export type IncludeSubscribers = 'true' | 'false' | 'partial'
 
-const PARTIAL_BELOW = 250 // subscribers: smaller channels are listed whole
+const PARTIAL_BELOW = 250 // subscribers: smaller channels are listed completely
 
-/** `subscribers`, or `partial_subscribers` of a large channel: those whom a client shows first are bots. */
+/** `subscribers`, or for a large channel `partial_subscribers` with its bots, which clients show first. */
 export function subscribersView(realm: Realm, channel: Channel, include: IncludeSubscribers): Record<string, number[]> {
   if (include === 'false') return {}
   const ids = subscriberIds(realm, channel)

@@ -1,6 +1,6 @@
 /**
- * Devices on which an account is signed in, and what they register to be notified by. There is no relay that would tell them: a
- * registration stays pending. A device ends with the key that made it. Contract section 2.5, rows E134, E145 and E146, V63.
+ * Devices on which an account is signed in, and their registrations for push notifications. Without a relay a registration stays pending. A
+ * device is removed with the API key or session that created it. Contract section 2.5, rows E134, E145 and E146, V63.
  */
 
 import { badRequest } from '../../base/error.ts'
@@ -9,7 +9,7 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { ClientDevice, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 
-/** The members of a device as clients see them: upstream's names. */
+/** A device as clients see it, with Zulip's names. */
 interface DeviceView {
   readonly push_key_id: number | null
   readonly push_token_id: string | null
@@ -20,7 +20,7 @@ interface DeviceView {
 
 const deviceView = (device: ClientDevice): DeviceView => ({
   push_key_id: device.pushKey?.id ?? null,
-  push_token_id: null, // no relay has ever confirmed one
+  push_token_id: null, // no relay confirms tokens
   pending_push_token_id: device.registration?.tokenId ?? null,
   push_token_last_updated_timestamp: device.registration?.time ?? null,
   push_registration_error_code: null,
@@ -30,7 +30,7 @@ const deviceView = (device: ClientDevice): DeviceView => ({
 export const devicesOf = ({ state }: Realm, { id }: User): Record<string, DeviceView> =>
   Object.fromEntries([...state.clientDevicesOf.get(id)].map(([id, device]) => [String(id), deviceView(device)]))
 
-/** Returns the id of a new device, which belongs to the key or session `keyId`. */
+/** Returns the id. The device belongs to the API key or session `keyId`. */
 export function addDevice(realm: Realm, me: User, keyId: number): number {
   return realm.transaction((tx) => {
     const id = tx.nextId('clientDevice')
@@ -40,7 +40,7 @@ export function addDevice(realm: Realm, me: User, keyId: number): number {
   })
 }
 
-/** Throws the same `BAD_REQUEST` for an id of another account and an unknown one. */
+/** Throws the same `BAD_REQUEST` for another account's id and for an unknown id. */
 export function removeDevice(realm: Realm, me: User, id: number): void {
   realm.transaction((tx) => remove(tx, findDevice(realm, me, id)))
 }
@@ -50,7 +50,7 @@ interface DeviceUpdate {
   registration?: Omit<NonNullable<ClientDevice['registration']>, 'time'>
 }
 
-/** Replaces what is given. Throws `BAD_REQUEST` for an unknown device, and for a part alone while the device has none of the other. */
+/** Replaces the given parts. Throws `BAD_REQUEST` for an unknown device, and if the device would then lack the push key or the token. */
 export function registerPush(realm: Realm, me: User, id: number, { pushKey, registration }: DeviceUpdate): void {
   realm.transaction((tx) => {
     const before = findDevice(realm, me, id)
@@ -68,7 +68,7 @@ export function registerPush(realm: Realm, me: User, id: number, { pushKey, regi
   })
 }
 
-/** Within a change: devices end with the key that made them, or, without `keyId`, with the account. */
+/** Removes the devices of one API key, or, without `keyId`, all devices of the account. */
 export function removeDevicesOf(realm: Realm, tx: Transaction, userId: number, keyId?: number): void {
   for (const device of [...realm.state.clientDevicesOf.get(userId).values()])
     if (keyId === undefined || device.keyId === keyId) remove(tx, device)

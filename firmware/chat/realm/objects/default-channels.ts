@@ -1,4 +1,4 @@
-/** Channels that new members are subscribed to. Contract row E61, V8, realm_default_streams. */
+/** Default channels of new members. Contract row E61, V8, realm_default_streams. */
 
 import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
@@ -7,14 +7,13 @@ import { ROLES } from '../model/roles.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { findChannel } from '../permissions/channel-find.ts'
 
-/** Ascending. */
 export const defaultChannelIds = (realm: Realm): number[] =>
   [...realm.state.channel.all()]
     .filter(({ isDefault, isArchived }) => isDefault && !isArchived)
     .map(({ id }) => id)
     .sort((a, b) => a - b)
 
-/** What is so already is a success without an event. */
+/** No event if nothing changes. Throws `BAD_REQUEST` for private and archived channels. */
 export function setDefault(realm: Realm, me: User, channelId: number, isDefault: boolean): void {
   realm.transaction((tx) => {
     const channel = findChannel(realm, me, channelId)
@@ -26,7 +25,6 @@ export function setDefault(realm: Realm, me: User, channelId: number, isDefault:
   })
 }
 
-/** Guests have no such list. */
 export function publishDefaultChannels(
   realm: Realm,
   tx: Transaction,

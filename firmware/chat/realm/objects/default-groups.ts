@@ -1,4 +1,4 @@
-/** Groups of channels that new members may choose. Contract section 2.5, row E62, V7, realm_default_stream_groups. */
+/** Default channel groups, which new members may choose. Contract section 2.5, row E62, V7, realm_default_stream_groups. */
 
 import { badRequest } from '../../base/error.ts'
 import { fold } from '../model/names.ts'
@@ -11,7 +11,6 @@ import { checkedDescription } from './descriptions.ts'
 
 const NAME_CHARACTERS_MAX = 60
 
-/** In ascending order of their ids. */
 export const defaultGroupViews = (realm: Realm) =>
   [...realm.state.defaultChannelGroup.all()]
     .sort((a, b) => a.id - b.id)
@@ -80,7 +79,6 @@ export function removeDefaultGroup(realm: Realm, id: number): void {
   })
 }
 
-/** Within a change: a channel that nobody can join any more is in none. */
 export function leaveDefaultGroups(realm: Realm, tx: Transaction, channelId: number): void {
   const groups = [...realm.state.defaultChannelGroup.all()].filter(({ channelIds }) => channelIds.includes(channelId))
   for (const group of groups)
@@ -93,7 +91,6 @@ function put(realm: Realm, tx: Transaction, group: DefaultChannelGroup): void {
   publish(realm, tx)
 }
 
-/** Guests have no such list. */
 function publish(realm: Realm, tx: Transaction): void {
   const members = [...realm.state.user.all()].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
   publishDefaultGroups(realm, tx, members)
@@ -115,7 +112,7 @@ const findChannels = (realm: Realm, me: User, names: readonly string[]): Channel
   ...new Set(names.map((name) => findChannelByName(realm, me, name))),
 ]
 
-/** Everybody has those that are default: they are for no group. */
+/** Default channels are not eligible: all new members are subscribed to them anyway. */
 function expectEligible(channel: Channel, groupName: string): Channel {
   const { name, isDefault, isArchived } = channel
   if (isDefault) throw badRequest(`'${name}' is a default channel and cannot be added to '${groupName}'`)

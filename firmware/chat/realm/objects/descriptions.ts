@@ -1,10 +1,10 @@
-/** What channels, their folders and groups say of themselves. Contract section 9. */
+/** Descriptions of channels, channel folders and user groups. Contract section 9. */
 
 import { badRequest } from '../../base/error.ts'
 
 export const DESCRIPTION_CHARACTERS_MAX = 1024
 
-/** Throws `BAD_REQUEST` when it is too long. */
+/** Trims. Throws `BAD_REQUEST` if the description is too long. */
 export function checkedDescription(input: string): string {
   const description = input.trim()
   if ([...description].length > DESCRIPTION_CHARACTERS_MAX)

@@ -1,10 +1,10 @@
-/** Bots of type 4: programs that the chat has in itself. Contract section 3.5, realm_embedded_bots. */
+/** Embedded bots (type 4): programs inside the chat. Contract section 3.5, realm_embedded_bots. */
 
 interface EmbeddedBot {
   readonly name: string
-  /** What its owner may set, as it is by default. */
+  /** Settings of the owner, with their defaults. */
   readonly config: Readonly<Record<string, string>>
-  /** What it says to a message, without the mention that called it; null: nothing. */
+  /** Reply to a message, from which the bot's mention is already removed. Null: no reply. */
   reply(text: string, config: Readonly<Record<string, string>>): string | null
 }
 

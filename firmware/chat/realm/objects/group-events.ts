@@ -1,4 +1,4 @@
-/** What members are told of user groups, and whom a change of one shows or hides channels. Contract V54 to V57, V41, V42. */
+/** Events about user groups, and about channels that become visible or invisible with a group's members. Contract V54 to V57, V41, V42. */
 
 import type { EventBody } from '../../events/queue.ts'
 import type { Realm } from '../model/realm.ts'
@@ -9,7 +9,6 @@ import { groupObject, membersOf } from './group-view.ts'
 import { reaches } from './nested-groups.ts'
 import { trackVisibility } from './visibility-events.ts'
 
-/** Those of a deactivated group only to clients that know of such. */
 export function publishGroup(realm: Realm, tx: Transaction, group: Group, body: EventBody): void {
   tx.publish({
     type: 'user_group',
@@ -18,7 +17,7 @@ export function publishGroup(realm: Realm, tx: Transaction, group: Group, body: 
   })
 }
 
-/** After it was deactivated, or is in use again: to other clients it goes, and comes. */
+/** After a group was deactivated or reactivated. Clients without `include_deactivated_groups` get `remove` or `add` instead. */
 export function publishActivation(realm: Realm, tx: Transaction, group: Group): void {
   const { id, isDeactivated } = group
   tx.publish({
@@ -31,10 +30,10 @@ export function publishActivation(realm: Realm, tx: Transaction, group: Group): 
   })
 }
 
-/** Settings by which a group sees a private channel. Contract section 7.1. */
+/** Settings that make a private channel visible to the members of a group. Contract section 7.1. */
 const SHOWING = ['can_administer_channel_group', 'can_add_subscribers_group', 'can_subscribe_group'] as const
 
-/** As `trackVisibility`, for a change of who is in the group: of the channels that it shows to whoever is. */
+/** `trackVisibility` for a change of the group's members, limited to channels that the group makes visible. */
 export function watchGroup(realm: Realm, groupId: number, userIds: () => Iterable<number>): (tx: Transaction) => void {
   const shown = [...realm.state.channel.all()].filter((channel) => isShown(realm, channel, groupId))
   return shown.length === 0 ? () => {} : trackVisibility(realm, userIds(), shown)

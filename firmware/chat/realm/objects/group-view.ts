@@ -1,4 +1,4 @@
-/** User groups as clients see them, and the events when accounts enter and leave system groups. Contract section 2.5. */
+/** User groups as clients see them, and events when accounts enter and leave system groups. Contract section 2.5. */
 
 import { groupsOf } from '../model/groups-of-realm.ts'
 import type { Realm } from '../model/realm.ts'
@@ -7,16 +7,16 @@ import { directSystemGroups, inSystemGroup, ROLES, type SystemGroupName } from '
 import type { Transaction } from '../model/transaction.ts'
 import { systemGroupId, userGroupValues } from '../permissions/group-rights.ts'
 
-/** Accounts whose role a group stands for: the service's own bots are in none. */
+/** True for accounts that belong to the system group of their role. System bots belong to none. */
 export const isCounted = (user: User): boolean => user.isActive && !user.isSystemBot
 
-/** Direct members that are active, ascending. */
+/** Active direct members, ascending. */
 export function activeMembers(realm: Realm, group: Group): number[] {
   if (!group.isSystem) return group.members.filter((id) => realm.state.user.get(id)?.isActive === true)
   const period = groupsOf(realm).period()
   const members: number[] = []
   for (const user of realm.state.user.all()) {
-    // Asked in this order because most accounts are in few groups.
+    // The cheaper test first: most accounts are in few groups.
     if (!isCounted(user) || !inSystemGroup(group.name as SystemGroupName, user, period)) continue
     if (directSystemGroups(user, period).includes(group.name as SystemGroupName)) members.push(user.id)
   }
@@ -36,26 +36,27 @@ export const groupObject = (realm: Realm, group: Group) => ({
   ...userGroupValues(realm, group),
 })
 
-/** In ascending order of their ids. */
 export const groupObjects = (realm: Realm, includeDeactivated: boolean) =>
   [...realm.state.group.all()]
     .filter(({ isDeactivated }) => includeDeactivated || !isDeactivated)
     .sort((a, b) => a.id - b.id)
     .map((group) => groupObject(realm, group))
 
-/** Groups that list the account among their members: of roles and of people, if it is active. */
+/** Groups with the active account as a direct member, system groups included. */
 function directGroups(realm: Realm, user: User | undefined): Set<number> {
   if (user === undefined || !isCounted(user)) return new Set()
   const ids = directSystemGroups(user, groupsOf(realm).period()).map((name) => systemGroupId(realm, name))
   return realm.state.groupClosure.directGroups(user.id).union(new Set(ids))
 }
 
-/** Within a change, after the account was put: tells whoever knows groups which of them it left and entered. */
+/** Called after the account was stored. Publishes the groups that the account entered and left. */
 export function publishMemberships(realm: Realm, tx: Transaction, before: User | undefined, after: User): void {
   publishDifference(realm, tx, after.id, directGroups(realm, before), directGroups(realm, after))
 }
 
-/** To be called before a change of what a full member is; what it returns, after it: it tells of everybody. */
+/**
+ * Call before the definition of a full member changes; call the returned function after the change to publish the events of all accounts.
+ */
 export function watchMemberships(realm: Realm): (tx: Transaction) => void {
   const before = new Map([...realm.state.user.all()].map((user) => [user, directGroups(realm, user)]))
   return (tx) => {
@@ -83,7 +84,6 @@ function publishDifference(
   for (const id of now.difference(old)) publish('add_members', id)
 }
 
-/** Everybody but guests. */
 export function* membersOf(realm: Realm): Generator<number> {
   for (const { id, role, isActive } of realm.state.user.all()) if (isActive && role !== ROLES.guest) yield id
 }

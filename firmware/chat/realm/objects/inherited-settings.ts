@@ -1,4 +1,4 @@
-/** Notification settings of channels that have none of their own. Contract section 4.1, `notification_settings_null`. */
+/** Notification settings that channels inherit from the user. Contract section 4.1, `notification_settings_null`. */
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -6,7 +6,10 @@ import type { Transaction } from '../model/transaction.ts'
 import type { UserSetting } from '../model/user-settings.ts'
 import { CAMEL, INHERITED, NOTIFICATION_SETTINGS } from './channel-view.ts'
 
-/** Within a change, once the user's setting for all channels was changed: clients that know no inheriting see it in each. */
+/**
+ * Called after a user's setting for all channels changed. Clients without `notification_settings_null` get an event for each channel that
+ * inherits it.
+ */
 export function publishInherited(
   realm: Realm,
   tx: Transaction,

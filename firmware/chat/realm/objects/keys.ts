@@ -1,6 +1,6 @@
 /**
- * Keys of accounts: 32 letters and digits; a new one for each client that asks, of which only the hash is kept. A bot's is
- * shown again to its owner, so it is kept sealed as well. Contract sections 1.2 and 11.15, design 10.
+ * API keys: 32 letters and digits. Each client that requests one gets a new key, of which only the hash is stored. A bot's key is also
+ * stored sealed, because its owner may view it again. Contract sections 1.2 and 11.15.
  */
 
 import { createHash } from 'node:crypto'
@@ -19,12 +19,12 @@ const KEY_LENGTH = 32 // 190 bits
 const KEYS_OF_USER_MAX = 100
 const DAY_S = 86_400
 
-/** A session ends so many days after the day of its last use. */
+/** A session expires this many days after the day of its last use. */
 export const SESSION_DAYS = 30
 
 export const keysOf = (realm: Realm, user: User): ApiKey[] => [...realm.state.keysOf.get(user.id).values()]
 
-/** A new key; the one of the account unused for the longest time goes when there are too many. */
+/** Creates a key. If the account has too many, the key unused for the longest time is revoked. */
 export function makeKey(
   realm: Realm,
   tx: Transaction,
@@ -54,38 +54,36 @@ export function makeKey(
   return key
 }
 
-/** All of an account's: none of them is taken from now on. */
 export function revokeKeys(realm: Realm, tx: Transaction, user: User): void {
   for (const apiKey of keysOf(realm, user)) revoke(realm, tx, apiKey)
 }
 
-/** Administrators who have been told this key of another account's bot. */
+/** Administrators who received this key of another account's bot. */
 export const receiversOf = ({ givenTo }: ApiKey): readonly number[] =>
   typeof givenTo === 'number' ? [givenTo] : (givenTo ?? [])
 
-/** Within a change: one key in place of all. That of a bot stays input to whom it was. */
+/** Replaces all keys by a new one. The new key of a bot has the same receivers. */
 export function regenerateKey(realm: Realm, tx: Transaction, user: User, client: string): string {
   const givenTo = [...new Set(keysOf(realm, user).flatMap(receiversOf))]
   revokeKeys(realm, tx, user)
   return makeKey(realm, tx, user, client, givenTo.length === 0 ? {} : { givenTo })
 }
 
-/** One key of an account as its owner tells it from others; the key itself is kept nowhere. */
+/** A key in the list for its owner, without the key itself. */
 interface KeyOnList {
   readonly id: number
-  /** The client that asked for it. */
   readonly client: string
-  /** The device of a session of the page; null for a key. */
+  /** Device of a session of the chat page. Null for an API key. */
   readonly device: string | null
-  /** The call for the list was made with it. */
+  /** True for the key that authenticated this request. */
   readonly is_current: boolean
-  /** Seconds since the epoch. */
+  /** In seconds since the epoch. */
   readonly date_created: number
-  /** When the day of its last use began (UTC), in seconds since the epoch. */
+  /** Start of the day of the last use (UTC), in seconds since the epoch. */
   readonly last_used: number
 }
 
-/** An account's keys and sessions, the oldest first. `currentId` is the one that asks. */
+/** Keys and sessions of the account, oldest first. `currentId` is the one that authenticated the request. */
 export const keysOnList = (realm: Realm, user: User, currentId: number): KeyOnList[] =>
   keysOf(realm, user)
     .filter((apiKey) => !isOver(realm, apiKey))
@@ -99,25 +97,25 @@ export const keysOnList = (realm: Realm, user: User, currentId: number): KeyOnLi
     }))
     .sort((a, b) => a.id - b.id)
 
-/** Throws the same 404 for an id of another account and an unknown one. */
+/** Throws the same 404 for another account's id and for an unknown id. */
 export function expectKey(realm: Realm, user: User, id: number): ApiKey {
   const apiKey = keysOf(realm, user).find((own) => own.id === id)
   if (apiKey === undefined) throw notFound('API key does not exist')
   return apiKey
 }
 
-/** Not taken from now on. */
+/** Throws 404 as `expectKey`. */
 export const revokeKey = (realm: Realm, user: User, id: number): void =>
   realm.transaction((tx) => revoke(realm, tx, expectKey(realm, user, id)))
 
-/** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. Its devices end with it. */
+/** Ends the account's polls, so that each client has to authenticate again, and removes the devices of the key. */
 export function revoke(realm: Realm, tx: Transaction, { hash, id, userId }: ApiKey): void {
   tx.remove('apiKey', hash)
   removeDevicesOf(realm, tx, userId, id)
   tx.onCommit(() => realm.events.endPollsOf(userId))
 }
 
-/** A bot's newest key. */
+/** Returns the newest key of a bot, or `""` if it has none. */
 export function shownKey(realm: Realm, bot: User): string {
   const keys = keysOf(realm, bot).filter(({ sealed }) => sealed !== null)
   const newest = keys.reduce<ApiKey | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
@@ -125,8 +123,8 @@ export function shownKey(realm: Realm, bot: User): string {
 }
 
 /**
- * The account whose address and key these are. `host`: what the client asked, by which programs that notify make up the address of
- * a bot. Throws what contract section 1.2 says.
+ * Authenticates an address and API key. `host` is the host of the request, from which notifying programs construct the address of a bot.
+ * Throws `INVALID_API_KEY` (contract section 1.2).
  */
 export function findByKey(
   realm: Realm,
@@ -137,7 +135,7 @@ export function findByKey(
   const found = findKey(realm, key)
   const apiKey = found?.session === undefined ? found : undefined
   const user = apiKey && realm.state.user.get(apiKey.userId)
-  // Clients were set up with the real address, and go on when its owner hides it from others.
+  // The real address stays valid after its owner hides it: clients were set up with it.
   if (user === undefined || !isAddressOf(realm, user, email, host))
     throw new ChatError('INVALID_API_KEY', 'Invalid API key')
   return { user, apiKey: apiKey! }
@@ -151,11 +149,11 @@ function isAddressOf(realm: Realm, user: User, input: string, host: string | und
   return ownHosts(realm, host).some((own) => addressKey(`${local}@${own}`) === email)
 }
 
-/** Finds keys and sessions. */
+/** Finds API keys and sessions. */
 export const findKey = (realm: Realm, secret: Uint8Array): ApiKey | undefined =>
   isKey(secret) ? realm.state.apiKey.get(hashOf(secret)) : undefined
 
-/** True for a session that was not used for too long. Keys have no end. */
+/** True for an expired session. API keys do not expire. */
 export const isOver = (realm: Realm, { session, usedDay }: ApiKey): boolean =>
   session !== undefined && today(realm) - usedDay > SESSION_DAYS
 
@@ -179,7 +177,7 @@ const hashOf = (key: string | Uint8Array): string => createHash('sha256').update
 const isUnusedLonger = (a: ApiKey, b: ApiKey): boolean =>
   a.usedDay < b.usedDay || (a.usedDay === b.usedDay && a.id < b.id)
 
-/** Bytes beyond the last whole alphabet are thrown away, so that each character is as likely as any. */
+/** Uniform: discards bytes beyond the last complete multiple of the alphabet's length. */
 export function randomKey(random: Random): string {
   const limit = 256 - (256 % ALPHABET.length)
   let key = ''

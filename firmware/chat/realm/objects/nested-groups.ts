@@ -1,4 +1,4 @@
-/** Groups within groups: whom all of one has, and which groups reach another. Contract section 2.1. */
+/** Members and supergroups across nested groups. Contract section 2.1. */
 
 import { inGroup, memberTest } from '../model/group-membership.ts'
 import { type GroupValue, groupsOf as groupsIn } from '../model/group-value.ts'
@@ -7,14 +7,13 @@ import type { Realm } from '../model/realm.ts'
 import type { Group, User } from '../model/records.ts'
 import { isCounted } from './group-view.ts'
 
-/** Its subgroups and theirs, without the group itself. */
+/** Direct and indirect subgroups, without the group itself. */
 export function subgroupsOf(realm: Realm, group: Group): Set<number> {
   const found = reached(realm, group.subgroups)
   found.delete(group.id)
   return found
 }
 
-/** These groups and all that are in them. */
 function reached({ state }: Realm, ids: readonly number[]): Set<number> {
   const found = new Set<number>()
   const open = [...ids]
@@ -26,11 +25,10 @@ function reached({ state }: Realm, ids: readonly number[]): Set<number> {
   return found
 }
 
-/** Whether the value gives the right to whoever is in the group. */
 export const reaches = (realm: Realm, value: GroupValue, groupId: number): boolean =>
   reached(realm, groupsIn(value)).has(groupId)
 
-/** Active members, direct or not, ascending. */
+/** Active direct and indirect members, ascending. */
 export function allMembersOf(realm: Realm, group: Group): number[] {
   const isMember = memberTest(groupsOf(realm), group.id)
   return [...realm.state.user.all()]
@@ -39,10 +37,7 @@ export function allMembersOf(realm: Realm, group: Group): number[] {
     .sort((a, b) => a - b)
 }
 
-/**
- * Filters the accounts by membership in any of the groups. Each group is read once, however many groups there are and however they
- * share their subgroups.
- */
+/** Filters the accounts by membership in any of the groups. Each group is read once, even if groups share subgroups. */
 export function* membersAmong(realm: Realm, groupIds: Iterable<number>, userIds: Iterable<number>): Generator<number> {
   const isMember = memberTest(groupsOf(realm), { direct_members: [], direct_subgroups: [...groupIds] })
   for (const id of userIds) if (isMember(realm.state.user.get(id)!)) yield id

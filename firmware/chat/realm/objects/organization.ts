@@ -1,4 +1,4 @@
-/** Making the organization: its system groups, the bots that the service itself is, and its first owner. */
+/** Creates the organization with its system groups, system bots and first owner. */
 
 import { CofferError } from '../../../base/error.ts'
 import type { Random } from '../../../crypto/random.ts'
@@ -11,7 +11,7 @@ import { createUser } from './users.ts'
 
 export interface OrganizationDraft {
   name: string
-  /** '' or without a slash at its end. */
+  /** Empty, or without a trailing slash. */
   url: string
   owner: { email: string; fullName: string }
 }
@@ -22,11 +22,11 @@ export const SYSTEM_BOTS = [
   { email: 'emailgateway@coffer.invalid', fullName: 'Email Gateway' },
 ] as const
 
-/** Throws `conflict` where there is one. `password` is made by `passwords.digest` for the user id 0, and taken over. */
+/** Throws `conflict` if an organization exists. `password` must come from `passwords.digest` for user id 0; the owner takes it over. */
 export function createOrganization(realm: Realm, { name, url, owner }: OrganizationDraft, password: Password): User {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There already is an organization')
-    turn.put('organization', {
+    tx.put('organization', {
       id: REALM_ID,
       name: expectName(name.trim(), 'name'),
       url,
@@ -37,21 +37,21 @@ export function createOrganization(realm: Realm, { name, url, owner }: Organizat
       groupSettings: {},
       operator: { ownerFullContentAccess: false, uploadQuotaMib: null },
     })
-    turn.put('group', systemGroup(turn.nextId('group'), 'role:nobody', [])) // the first, as upstream
+    tx.put('group', systemGroup(tx.nextId('group'), 'role:nobody', [])) // the first id, as in Zulip
     let below: number[] = []
     for (const name of [...NESTED_SYSTEM_GROUPS].reverse()) {
-      const id = turn.nextId('group')
-      turn.put('group', systemGroup(id, name, below))
+      const id = tx.nextId('group')
+      tx.put('group', systemGroup(id, name, below))
       below = [id]
     }
-    for (const bot of SYSTEM_BOTS) createUser(realm, turn, { ...bot, role: ROLES.member, bot: BOT, isSystemBot: true })
-    const user = createUser(realm, turn, { ...owner, role: ROLES.owner, isAddressTrusted: true })
-    turn.put('password', { ...password, userId: user.id })
+    for (const bot of SYSTEM_BOTS) createUser(realm, tx, { ...bot, role: ROLES.member, bot: BOT, isSystemBot: true })
+    const user = createUser(realm, tx, { ...owner, role: ROLES.owner, isAddressTrusted: true })
+    tx.put('password', { ...password, userId: user.id })
     return user
   })
 }
 
-/** At a start: gives an organization of a version before level 466 its UUID. */
+/** At a start: assigns a UUID to an organization created before level 466. */
 export function ensureUuid(realm: Realm): void {
   const organization = realm.state.organization.get(REALM_ID)
   if (organization === undefined || organization.uuid !== undefined) return
@@ -68,11 +68,14 @@ function randomUuid(random: Random): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** From now on every call is refused; clients are told why. The administrator of the server undoes it: see organization/operator/operator.ts. */
+/**
+ * All requests are refused afterwards; the event tells clients why. Only the operator can reactivate: see
+ * organization/operator/operator.ts.
+ */
 export function deactivateOrganization(realm: Realm): void {
-  realm.transaction((turn) => {
-    turn.put('organization', { ...organizationOf(realm.state), isDeactivated: true })
-    turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'deactivated', realm_id: REALM_ID }) })
+  realm.transaction((tx) => {
+    tx.put('organization', { ...organizationOf(realm.state), isDeactivated: true })
+    tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'deactivated', realm_id: REALM_ID }) })
   })
 }
 

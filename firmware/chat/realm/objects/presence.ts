@@ -1,27 +1,27 @@
-/** Who is at his client, in the forms that new and old clients read. Contract sections 2.5, 9 and rows E79 to E81. */
+/** Presence of users, as new and old clients read it. Contract sections 2.5, 9 and rows E79 to E81. */
 
-/** Times in whole seconds of UNIX time. */
+/** In whole seconds of UNIX time. */
 export interface Times {
   /** 0: never. */
   readonly active: number
-  /** When any of his clients last reported, active or not. */
+  /** Time of the last report, active or idle, from any client of the user. */
   readonly idle: number
 }
 
 export type PresenceStatus = 'active' | 'idle'
 
-/** Reports within this time change nothing, so that each client's minute is no change for all others. */
+/** Reports within this time change nothing, so that reports once a minute do not cause a change each. */
 const REPORT_SECONDS_MIN = 55
-/** Old clients know one time: whoever was active so shortly before his last report counts as active. */
+/** Legacy clients get a single time: a user who was active at most this long before the last report counts as active. */
 const LEGACY_ACTIVE_SECONDS = 70
 export const OFFLINE_SECONDS = 200 // server_presence_offline_threshold_seconds
 export const PING_SECONDS = 60 // server_presence_ping_interval_seconds
 export const HISTORY_DAYS = 14
 
 interface Report {
-  /** As they are after the report; null: it says nothing new. */
+  /** Times after the report. Null: the report changes nothing. */
   times: Times | null
-  /** He was away and is back: others are told at once rather than when they next ask. */
+  /** The user was offline and is active again: other clients get an event instead of finding out at their next request. */
   returned: boolean
 }
 
@@ -41,7 +41,7 @@ export const modern = ({ active, idle }: Times) => ({
   idle_timestamp: idle,
 })
 
-/** What one client says of him: `website` stands for all. */
+/** Presence in the legacy format. The client `website` stands for all clients. */
 export function legacyClient({ active, idle }: Times) {
   const isActive = active > 0 && active + LEGACY_ACTIVE_SECONDS >= idle
   return {
@@ -58,6 +58,6 @@ export function legacy(times: Times) {
   return { aggregated: { client, status, timestamp }, website }
 }
 
-/** Whether it is recent enough to be answered. */
+/** True if the last report is recent enough for the requested history. */
 export const isWithin = ({ idle }: Times, historyDays: number, now: number): boolean =>
   idle >= now - historyDays * 86_400

@@ -1,4 +1,4 @@
-/** Presence of everybody, as it is reported and asked for. Contract rows E79 to E81, V19. */
+/** Takes reports of presence and answers requests for it. Contract rows E79 to E81, V19. */
 
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
@@ -7,19 +7,19 @@ import type { Transaction } from '../model/transaction.ts'
 import { accessOf, audiencesOf } from '../permissions/user-access.ts'
 import { isWithin, legacy, legacyClient, modern, OFFLINE_SECONDS, type PresenceStatus, report } from './presence.ts'
 
-const AWAY_SECONDS = OFFLINE_SECONDS + 5 // beyond doubt
+const AWAY_SECONDS = OFFLINE_SECONDS + 5 // certainly offline, whatever the rounding
 
-/** `legacy` is by address for the API, `modern` by id. */
+/** `legacy` is by API address, `modern` by user id. */
 type PresenceForm = 'legacy' | 'modern'
 
 interface PresenceQuery {
   form: PresenceForm
   historyDays: number
-  /** Only what is newer than this `last_update_id`; -1: all. */
+  /** Selects presences newer than this `last_update_id`. -1: all. */
   after: number
 }
 
-/** Of people that are active and that `viewer` may see. */
+/** Includes active people that `viewer` may see, no bots. */
 export function presencesFor(realm: Realm, viewer: User, { form, historyDays, after }: PresenceQuery) {
   const now = nowOf(realm)
   const mayAccess = accessOf(realm, viewer)
@@ -36,7 +36,7 @@ export function presencesFor(realm: Realm, viewer: User, { form, historyDays, af
   return { presences, lastUpdateId }
 }
 
-/** Takes what a client says of its user, unless he wants nothing said. */
+/** Stores a report of a client about its user, unless the user has disabled presence. */
 export function takeReport(realm: Realm, me: User, status: PresenceStatus): void {
   if (me.bot !== null || !userSetting(me, 'presence_enabled')) return
   const { times, returned } = report(realm.state.presence.get(me.id), status, nowOf(realm))
@@ -47,7 +47,7 @@ export function takeReport(realm: Realm, me: User, status: PresenceStatus): void
   })
 }
 
-/** Within a change, once `presence_enabled` was changed: who turns it off looks away at once, who turns it on is back. */
+/** Called after `presence_enabled` changed. Disabling makes the user look offline at once, enabling active. */
 export function showPresenceSetting(realm: Realm, tx: Transaction, user: User, isEnabled: boolean): void {
   const now = nowOf(realm)
   const then = now - AWAY_SECONDS
@@ -56,7 +56,7 @@ export function showPresenceSetting(realm: Realm, tx: Transaction, user: User, i
   publishPresence(realm, tx, user)
 }
 
-/** Within a change: whoever goes for good is there no longer, if he seemed to be. */
+/** Called when an account is deactivated. Makes a user who looks online look offline. */
 export function hidePresence(realm: Realm, tx: Transaction, user: User): void {
   const presence = realm.state.presence.get(user.id)
   const last = Math.max(presence?.active ?? 0, presence?.idle ?? 0)

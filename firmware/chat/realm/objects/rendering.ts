@@ -1,4 +1,4 @@
-/** Texts as HTML with the names of this organisation, as their author may use them. Contract section 6. */
+/** Renders texts as HTML with the organization's names, as far as the author may use them. Contract section 6. */
 
 import { badRequest } from '../../base/error.ts'
 import { withoutForeignPictures } from '../../render/foreign-pictures.ts'
@@ -21,7 +21,7 @@ import { visibilityOf } from '../permissions/visibility.ts'
 import { findUpload } from './upload-claims.ts'
 import { contentTypeOf } from './upload-serving.ts'
 
-/** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
+/** Throws `BAD_REQUEST` if the HTML would be too long. */
 export function renderText(realm: Realm, author: User, text: string): Rendered {
   return rendered(text, namesFor(realm, author), {
     ...settingsOf(realm),
@@ -30,11 +30,11 @@ export function renderText(realm: Realm, author: User, text: string): Rendered {
   })
 }
 
-/** HTML of a message as it is told: stored with pictures of other hosts, it has them only while the operator shows those. */
+/** HTML of a stored message for clients. Pictures of foreign hosts are removed unless the operator has enabled external previews. */
 export const shownHtml = ({ state }: Realm, html: string): string =>
   organizationOf(state).operator.externalPreviews ? html : withoutForeignPictures(html)
 
-/** Descriptions of channels and groups: they mention nobody and have no previews. '' where there is none. */
+/** Descriptions contain no mentions and no previews. Returns '' for an empty description. */
 export function renderDescription(realm: Realm, description: string): string {
   const settings = { ...settingsOf(realm), imagePreviews: false }
   return rendered(description, { ...NO_NAMES, emoji: (name) => emojiPath(realm, name) }, settings).html
@@ -64,7 +64,7 @@ function settingsOf(realm: Realm): RenderSettings {
 
 export const linkifiersOf = ({ state }: Realm): Linkifiers => state.linkifiers()
 
-/** A name that the author may not see is as one that nobody has. */
+/** Names that the author may not see are treated as unknown. */
 function namesFor(realm: Realm, author: User): Names {
   const { state, store } = realm
   const seen = (user: User | undefined) => (user !== undefined && mayAccess(realm, author, user) ? user : undefined)

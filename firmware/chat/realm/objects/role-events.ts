@@ -1,4 +1,4 @@
-/** What an account sees that has got another role. Contract sections 2.2, 4.4 and 7.7. */
+/** Events to an account whose role changed. Contract sections 2.2, 4.4 and 7.7. */
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -12,8 +12,8 @@ import { publishDefaultGroups } from './default-groups.ts'
 import { groupObject } from './group-view.ts'
 
 /**
- * Within a change, after the account was put. Whoever is a guest now may know so little of what he knew that his clients
- * begin anew: his queues end.
+ * Called after the account was stored. If the user is now a guest, or guest limits begin or end to apply, the user's queues are dropped and
+ * the clients register again: too much changes for single events.
  */
 export function publishRoleSight(realm: Realm, tx: Transaction, before: User, after: User): void {
   if (after.bot !== null) publishManagers(realm, tx, before, after)
@@ -47,7 +47,7 @@ function publishBots(realm: Realm, tx: Transaction, before: User, after: User): 
   for (const bot of old.difference(now)) publishBotGone(tx, bot, [after.id])
 }
 
-/** Of a bot that may more now, or less. */
+/** For a bot: users gain or lose the right to manage it as its role changes. */
 function publishManagers(realm: Realm, tx: Transaction, before: User, after: User): void {
   const [old, now] = [new Set(managersOf(realm, before)), new Set(managersOf(realm, after))]
   publishBot(realm, tx, after as BotUser, now.difference(old))

@@ -1,4 +1,4 @@
-/** What people say of themselves for now. Contract section 2.5, rows E76 to E78, V59. */
+/** Statuses that users set for themselves. Contract section 2.5, rows E76 to E78, V59. */
 
 import { findEmoji, type NamedEmoji } from '../model/emoji.ts'
 import { userSetting } from '../model/read-settings.ts'
@@ -12,7 +12,6 @@ const NONE: UserStatus = { text: '', ...NO_EMOJI }
 
 const statusOf = (realm: Realm, user: User): UserStatus => realm.state.userStatus.get(user.id)?.value ?? NONE
 
-/** Fields that say nothing are left out. */
 export function statusObject(realm: Realm, user: User): Record<string, string | boolean> {
   const { text, ...emoji } = statusOf(realm, user)
   return {
@@ -28,7 +27,6 @@ const emojiFields = ({ emojiName, emojiCode, reactionType }: Omit<UserStatus, 't
   reaction_type: reactionType,
 })
 
-/** By user id, of those whom `viewer` may see and who say anything. */
 export function statusesFor(realm: Realm, viewer: User): Record<string, object> {
   const mayAccess = accessOf(realm, viewer)
   const statuses: Record<string, object> = {}
@@ -42,11 +40,11 @@ export function statusesFor(realm: Realm, viewer: User): Record<string, object> 
 
 interface NewStatus {
   text: string | undefined
-  /** With the name '': none any more. */
+  /** An empty name removes the emoji. */
   emoji: NamedEmoji | undefined
 }
 
-/** Within a change: what is not given stays. Throws `BAD_REQUEST` for an emoji that there is not. */
+/** Undefined members stay unchanged. Throws `BAD_REQUEST` for an unknown emoji. */
 export function setStatus(realm: Realm, tx: Transaction, user: User, { text, emoji }: NewStatus): void {
   const value = {
     ...statusOf(realm, user),
@@ -61,7 +59,6 @@ export function setStatus(realm: Realm, tx: Transaction, user: User, { text, emo
   })
 }
 
-/** Within a change. */
 export function clearStatus(realm: Realm, tx: Transaction, user: User): void {
   if (realm.state.userStatus.has(user.id))
     setStatus(realm, tx, user, { text: '', emoji: { name: '', code: undefined, type: undefined } })

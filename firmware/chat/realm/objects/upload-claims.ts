@@ -1,4 +1,4 @@
-/** Which messages show which uploads, and who may read an upload for it. Contract sections 2.5 and 6.4; V2. */
+/** Claims: the uploads that each message shows, and the right to read an upload that follows. Contract sections 2.5 and 6.4; V2. */
 
 import type { MessageRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
@@ -7,7 +7,7 @@ import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { visibilityOf } from '../permissions/visibility.ts'
 
-/** What a message shows is told with each further one, and a file may be shown in thousands. */
+/** Bound: thousands of messages may show one upload, and each further one publishes this list again. */
 const MESSAGES_SHOWN = 100
 
 export interface Attachment {
@@ -16,9 +16,8 @@ export interface Attachment {
   path_id: string
   size: number
   create_time: number
-  /** The newest, oldest first. */
+  /** The newest ones, in ascending order. */
   messages: { id: number; date_sent: number }[]
-  /** The same. */
   message_ids: number[]
 }
 
@@ -35,7 +34,7 @@ export function attachmentView({ store }: Realm, upload: UploadRow): Attachment 
   }
 }
 
-/** Its owner, and whoever may read a message that shows it. `user` is null for spectators. */
+/** True for the owner and for users who may read a message that shows the upload. `user` is null for spectators. */
 function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {
   if (user?.id === upload.owner) return true
   const { uploads } = realm.store
@@ -49,15 +48,15 @@ function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): bool
     )
 }
 
-/** Undefined also for one that the user may not read. */
+/** Returns undefined also for an upload that the user may not read. */
 export function findUpload(realm: Realm, user: User | null, path: string): UploadRow | undefined {
   const upload = realm.store.uploads.byPath(path)
   return upload !== undefined && canReadUpload(realm, user, upload) ? upload : undefined
 }
 
 /**
- * The message shows these and no others from now on; its author may read them. Returned are those that it showed before and
- * that no message shows any more. Within a change.
+ * Sets the uploads that the message shows, which its author must be allowed to read. Returns the uploads that it showed before and that no
+ * message shows now.
  */
 export function claimUploads(realm: Realm, tx: Transaction, row: MessageRow, pathIds: readonly string[]): Attachment[] {
   const { uploads } = realm.store
@@ -71,7 +70,6 @@ export function claimUploads(realm: Realm, tx: Transaction, row: MessageRow, pat
   return dropped.map((upload) => attachmentView(realm, upload)).filter(({ messages }) => messages.length === 0)
 }
 
-/** The message is gone. Within a change. */
 export function releaseUploads(realm: Realm, tx: Transaction, messageId: number): void {
   const { uploads } = realm.store
   const dropped = uploads.ofMessage(messageId)
@@ -86,7 +84,6 @@ function publishUpdates(realm: Realm, tx: Transaction, uploads: readonly UploadR
   }
 }
 
-/** To whoever has uploaded it. */
 export function publishAttachment(
   { store }: Realm,
   tx: Transaction,

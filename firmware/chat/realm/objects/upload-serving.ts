@@ -1,6 +1,6 @@
-/** How an upload is sent: its type, whether a browser may show it, and which bytes; RFC 9110 section 14, RFC 6266. */
+/** Response headers and byte ranges of uploads. RFC 9110 section 14, RFC 6266. */
 
-/** What a browser shows without running anything in it; all else is a download. SVG and HTML would run scripts. */
+/** Types that browsers display without running scripts. All others, such as SVG and HTML, are downloads. */
 const SHOWN = new Map([
   ['png', 'image/png'],
   ['apng', 'image/apng'],
@@ -22,15 +22,18 @@ const SHOWN = new Map([
 ])
 const UNKNOWN = 'application/octet-stream'
 
-/** Of the name's end alone: what the uploader says of the type is not believed. */
+/** Derived from the extension only: the type that the uploader states is not trusted. */
 export const contentTypeOf = (name: string): string => typeOf(name) ?? UNKNOWN
 
 const typeOf = (name: string): string | undefined => SHOWN.get(/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '')
 
-/** Rights may end: nothing keeps a copy but the client that asked, which may ask whether it is still good. */
+/** Rights may end, so no cache may store an upload. */
 export const UPLOAD_CACHING = 'private, no-store'
 
-/** Headers of an upload under its shown name. No script, plug-in or frame of it acts in the name of this origin. */
+/**
+ * `shownName` is the file name for the client. The content security policy keeps scripts, plug-ins and frames in the upload from acting
+ * with this origin.
+ */
 export function fileHeaders(shownName: string, download: boolean): Record<string, string> {
   const type = typeOf(shownName)
   const form = type === undefined || download ? 'attachment' : 'inline'
@@ -46,19 +49,19 @@ export function fileHeaders(shownName: string, download: boolean): Record<string
   }
 }
 
-/** RFC 8187 section 3.2.1: what encodeURIComponent leaves alone and the header's grammar does not allow. */
+/** RFC 8187 section 3.2.1: also encodes the characters that encodeURIComponent leaves as they are and the grammar excludes. */
 const encodeExtended = (name: string): string =>
   encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
 interface ByteRange {
   from: number
-  /** One after the last. */
+  /** Exclusive. */
   to: number
 }
 
 /**
- * The one range that is asked for: null for all of it, also where the header is no list of one range of bytes, which
- * RFC 9110 allows to ignore; `unsatisfiable` when it begins behind the end.
+ * Returns null for the complete file, also if the header is not a single byte range, which RFC 9110 allows a server to ignore. Returns
+ * `unsatisfiable` if the range begins after the end.
  */
 export function requestedRange(header: string | undefined, sizeBytes: number): ByteRange | null | 'unsatisfiable' {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []

@@ -1,4 +1,4 @@
-/** What others are told of an account. Contract section 4.4, V33 and V34. */
+/** Events about an account to other users. Contract section 4.4, V33 and V34. */
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -10,7 +10,6 @@ import { placeholderObject, userObject } from './user-view.ts'
 
 const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
 
-/** To all who may see the account: one thing that has changed. */
 export function publishPerson(
   realm: Realm,
   tx: Transaction,
@@ -26,7 +25,9 @@ export function publishPerson(
   })
 }
 
-/** To all who may see it, each with the address that he sees; a placeholder to clients that need one for each account. */
+/**
+ * To all users who may see the account, with or without the real address. Other clients get a placeholder if they need a user for each id.
+ */
 export function publishNewUser(realm: Realm, tx: Transaction, user: User): void {
   const { seeing, others } = audiencesOf(realm, user)
   for (const sees of [true, false]) {
@@ -69,7 +70,7 @@ export function publishAvatar(realm: Realm, tx: Transaction, user: User): void {
   }
 }
 
-/** After an address, or who sees it, has changed: each hears of the real one if that looks different to him now. */
+/** After an address or its visibility changed. Sends the real address to each viewer for whom it changed. */
 export function publishAddresses(realm: Realm, tx: Transaction, before: User, after: User): void {
   if (before.email !== after.email) {
     publishPerson(realm, tx, after, { new_email: after.email })

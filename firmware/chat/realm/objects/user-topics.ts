@@ -1,4 +1,4 @@
-/** Topics that users have muted, unmuted or followed. Rows E56, E57; contract 2.5, V15, V60. */
+/** Topics that users mute, unmute or follow. Rows E56, E57; contract 2.5, V15, V60. */
 
 import { KINDS } from '../model/kinds.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
@@ -14,7 +14,7 @@ export type TopicPolicy = 0 | 1 | 2 | 3
 export const policyOf = (realm: Realm, userId: number, channel: Channel, topic: string): TopicPolicy =>
   find(realm, userId, channel, topic)?.policy ?? 0
 
-/** Within a change; what is so already is a success without an event. Throws `BAD_REQUEST` for one more than the user may have. */
+/** No event if nothing changes. Throws `BAD_REQUEST` if the user has too many such topics. */
 export function setUserTopic(
   realm: Realm,
   tx: Transaction,
@@ -54,14 +54,14 @@ function publishUserTopic(
   })
 }
 
-/** Those of a channel that came into sight again, to whom it did. Within a change. */
+/** Sends the topic policies of a channel to users to whom the channel became visible again. */
 export function publishTopicsOf(realm: Realm, tx: Transaction, channelId: number, userIds: readonly number[]): void {
   for (const userId of userIds)
     for (const topic of realm.state.userTopicsOf.get(userId).values())
       if (topic.channelId === channelId) publishUserTopic(tx, userId, realm.state.channel.get(channelId)!, topic)
 }
 
-/** The whole list, to clients that do not hear of policies. */
+/** Sends the complete list to clients that do not receive `user_topic`. */
 function publishMutedTopics(realm: Realm, tx: Transaction, userId: number): void {
   const user = realm.state.user.get(userId)
   if (user === undefined) return
@@ -73,7 +73,7 @@ function publishMutedTopics(realm: Realm, tx: Transaction, userId: number): void
   })
 }
 
-/** Of channels that he may still know of, oldest first. */
+/** Topics in channels that the user may see, oldest first. */
 export const userTopics = (realm: Realm, user: User): { channel: Channel; topic: UserTopic }[] =>
   [...realm.state.userTopicsOf.get(user.id).values()]
     .map((topic) => ({ channel: realm.state.channel.get(topic.channelId), topic }))
@@ -81,7 +81,7 @@ export const userTopics = (realm: Realm, user: User): { channel: Channel; topic:
     .filter(({ channel }) => canSee(realm, user, channel))
     .sort((a, b) => a.topic.lastUpdated - b.topic.lastUpdated)
 
-/** `[channel name, topic, when]` of each. */
+/** Returns `[channel name, topic, time of the last update]` for each. */
 export const mutedTopics = (realm: Realm, user: User, emptyTopic: boolean): [string, string, number][] =>
   userTopics(realm, user)
     .filter(({ topic }) => topic.policy === 1)
@@ -90,7 +90,7 @@ export const mutedTopics = (realm: Realm, user: User, emptyTopic: boolean): [str
 const find = ({ state }: Realm, userId: number, channel: Channel, topic: string): UserTopic | undefined =>
   state.userTopicsOf.get(userId).get(topicKey(channel.id, topic))
 
-/** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
+/** Called when a complete topic was moved. If both topics have a policy, the higher number is retained: it notifies more. */
 export function moveUserTopics(realm: Realm, tx: Transaction, from: Place, to: Place): void {
   const moved = realm.state.userTopicsIn.get(topicKey(from.channel.id, from.topic))
   const sees = seesTest(realm, to.channel)

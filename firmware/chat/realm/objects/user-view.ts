@@ -14,7 +14,7 @@ interface ViewOptions {
   includeProfileData: boolean
 }
 
-/** Of an account that the viewer can access; `sees`: its real address, too. */
+/** For a viewer who can access the account. `sees`: the viewer may also see the real address. */
 export function userObject(
   realm: Realm,
   user: User,
@@ -32,7 +32,6 @@ export function userObject(
 export const userFor = (realm: Realm, viewer: User, user: User, options: ViewOptions) =>
   userObject(realm, user, seesAddress(viewer, user), options)
 
-/** Of an account, to whoever has not signed in: neither an address nor what it says of itself. */
 export const spectatorObject = (realm: Realm, user: User) => ({
   ...userObject(realm, user, false, { clientGravatar: false, includeProfileData: false }),
   email: placeholderAddress(organizationOf(realm.state), user.id),
@@ -55,7 +54,6 @@ const plainObject = (user: User) => ({
   ...(user.isDeleted && { is_deleted: true }),
 })
 
-/** One of the bots that the service itself is. */
 export const systemBotObject = (realm: Realm, bot: User) => ({
   ...userObject(realm, bot, true, { clientGravatar: false, includeProfileData: false }),
   is_system_bot: true,
@@ -63,7 +61,7 @@ export const systemBotObject = (realm: Realm, bot: User) => ({
 
 export const UNKNOWN_USER = 'Unknown user'
 
-/** What stands for an account that the viewer may not see, for clients that need one for each id. */
+/** Placeholder for an account that the viewer may not see, for clients that need a user for each id. */
 export function placeholderObject(realm: Realm, user: User) {
   const organization = organizationOf(realm.state)
   return {
@@ -81,7 +79,7 @@ export function placeholderObject(realm: Realm, user: User) {
   }
 }
 
-/** `{ field id: { value, rendered_value } }`; what the organisation does not ask for any more is not shown. */
+/** `{ field id: { value, rendered_value } }`. */
 const profileData = ({ profileData }: User) =>
   Object.fromEntries(Object.entries(profileData).map(([field, value]) => [field, profileValue(value)]))
 

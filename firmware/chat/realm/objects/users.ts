@@ -1,4 +1,4 @@
-/** Accounts of people. Contract section 2.2. */
+/** Creates accounts and validates their names and addresses. Contract section 2.2. */
 
 import { invalidParameter } from '../../base/error.ts'
 import { realmSetting } from '../model/read-settings.ts'
@@ -20,7 +20,7 @@ export interface NewUser {
   hasNeverSignedIn?: true
 }
 
-/** Within a change. Throws `BAD_REQUEST` for an address that is taken. The event is the caller's to publish. */
+/** Throws `BAD_REQUEST` for an address that is taken. The caller publishes the event. */
 export function createUser(
   realm: Realm,
   tx: Transaction,
@@ -51,7 +51,7 @@ export function createUser(
   return user
 }
 
-/** As it is kept. Throws `REQUEST_VARIABLE_INVALID`. */
+/** Returns the normalized name. Throws `REQUEST_VARIABLE_INVALID`. */
 export function checkedName(input: string): string {
   const name = fullName(input)
   if (name === null)
@@ -59,7 +59,7 @@ export function checkedName(input: string): string {
   return name
 }
 
-/** As it is kept. Throws `REQUEST_VARIABLE_INVALID` for what is none, `BAD_REQUEST` for one that an account has. */
+/** Returns the normalized address. Throws `REQUEST_VARIABLE_INVALID` for an invalid one, `BAD_REQUEST` for one that is taken. */
 export function freeAddress(realm: Realm, input: string, ownId: number | null, parameter = 'email'): string {
   const email = address(input)
   if (email === null) throw invalidParameter(parameter, `${parameter} is not an address`)
@@ -67,7 +67,6 @@ export function freeAddress(realm: Realm, input: string, ownId: number | null, p
   return email
 }
 
-/** Whether the organization may be used at all. */
 export const isDeactivated = (realm: Realm): boolean => organizationOf(realm.state).isDeactivated
 
 export const setPassword = (tx: Transaction, password: Password): void => tx.put('password', password)

@@ -1,4 +1,4 @@
-/** Channels that come into somebody's sight and go out of it, by whatever change. Contract V41, V42, V47. */
+/** Events for channels that become visible or invisible to users, for any reason. Contract V41, V42, V47. */
 
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
@@ -8,12 +8,12 @@ import { publishFolderOf } from './channel-folders.ts'
 import { channelView, subscriberIds } from './channel-view.ts'
 import { publishTopicsOf } from './user-topics.ts'
 
-/** Why, for clients of levels at which that alone was told, or not: contract 8.1, levels 134, 192 and 377. */
+/** Cause of the event. Some feature levels send events only for certain causes: contract 8.1, levels 134, 192 and 377. */
 type Cause = 'made_public' | 'subscribed' | 'deactivation'
 
 /**
- * To be called before a change of roles, groups, subscriptions or channels; what it returns, after it: it tells each of the
- * users which of the channels he sees from now on, and which no longer.
+ * Call before roles, groups, subscriptions or channels change; call the returned function after the change. It publishes to each of the
+ * users the channels that became visible or invisible.
  */
 export function trackVisibility(
   realm: Realm,
@@ -70,7 +70,7 @@ export function publishDeletion(tx: Transaction, channelId: number, to: readonly
   })
 }
 
-/** Others who come to a channel or leave it. Nobody is told of himself: he gets an event of his own. */
+/** Publishes other users who enter or leave a channel. A user among `userIds` gets a separate event about the own subscription instead. */
 export function publishPeers(
   tx: Transaction,
   op: 'peer_add' | 'peer_remove',

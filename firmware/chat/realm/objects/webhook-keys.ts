@@ -1,4 +1,4 @@
-/** Keys by which incoming webhooks are known: they name no account. Contract sections 1.2 and 3.5.2. */
+/** API keys of incoming webhooks: a webhook request has a key but no account name. Contract sections 1.2 and 3.5.2. */
 
 import { ChatError } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
@@ -6,7 +6,7 @@ import type { ApiKey, User } from '../model/records.ts'
 import { BOT_TYPES } from './bot-services.ts'
 import { findKey } from './keys.ts'
 
-/** The bot whose key this is. Throws `INVALID_API_KEY`, also for the key of a person. */
+/** Returns the bot with this key. Throws `INVALID_API_KEY`, also for the key of a person. */
 export function findWebhookByKey(realm: Realm, key: string): { user: User; apiKey: ApiKey } {
   const apiKey = findKey(realm, Buffer.from(key))
   const user = apiKey && realm.state.user.get(apiKey.userId)
@@ -14,6 +14,5 @@ export function findWebhookByKey(realm: Realm, key: string): { user: User; apiKe
   return { user, apiKey: apiKey! }
 }
 
-/** True for bots of type 1 and 2. */
 export const isWebhookBot = ({ bot }: User): boolean =>
   bot?.type === BOT_TYPES.incomingWebhook || bot?.type === BOT_TYPES.generic

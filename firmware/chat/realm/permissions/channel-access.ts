@@ -1,19 +1,19 @@
-/** Who has which access to a channel: contract section 7.1, as a table. Pure: what is true of whom comes in as facts. */
+/** Access to channels as a table: contract section 7.1. Pure: callers pass the facts about the user and the channel. */
 
-/** Web-public channels are public ones that nobody need sign in for. */
+/** Web-public channels are public channels that spectators can read without an account. */
 export type ChannelKind = 'webPublic' | 'public' | 'private'
 
-/** Metadata: that it exists, its name and subscribers. Content: its messages and all that is done to them. */
+/** Metadata: existence, name and subscribers of the channel. Content: its messages and every action on them. */
 export type ChannelAccess = 'metadata' | 'content' | 'subscribe'
 
-/** What may be true of somebody beside a channel, and gives him access to some kinds of it. */
+/** A fact about a user and a channel that grants access to some kinds of channel. */
 type Ground =
-  | 'anybody' // also whoever signed in to nothing
+  | 'anybody' // spectators included
   | 'account'
-  | 'member' // no guest
+  | 'member' // not a guest
   | 'subscriber'
-  | 'administrator' // of the organisation, its owners too
-  | 'fullAccessOwner' // an owner where the operator has switched ownerFullContentAccess on
+  | 'administrator' // of the organization; owners included
+  | 'fullAccessOwner' // an owner, while the operator has switched ownerFullContentAccess on
   | 'channelAdministrator' // can_administer_channel_group
   | 'addsSubscribers' // can_add_subscribers_group of the channel
   | 'mayJoin' // can_subscribe_group
@@ -36,7 +36,7 @@ const GROUNDS: Readonly<Record<ChannelAccess, Readonly<Record<ChannelKind, reado
   },
 }
 
-/** Somebody beside one channel. Groups do not count for guests: none of the three may be `role:everyone` (7.2). */
+/** Relation of a user to one channel. The three group rights do not count for guests: none of them may be `role:everyone` (7.2). */
 export interface ChannelRelation {
   who: 'spectator' | 'guest' | 'member' | 'administrator' | 'owner'
   subscribed: boolean
@@ -45,7 +45,6 @@ export interface ChannelRelation {
   mayJoin: boolean
 }
 
-/** What the organisation allows. */
 export interface AccessSettings {
   spectators: boolean // enable_spectator_access
   ownerFullContentAccess: boolean

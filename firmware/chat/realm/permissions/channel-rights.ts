@@ -1,4 +1,4 @@
-/** What an account may do in a channel as things are now. Contract sections 7.1 and 7.2. */
+/** Rights of users in channels at present. Contract sections 7.1 and 7.2. */
 
 import type { ChannelGroupSetting } from '../model/group-settings.ts'
 import type { Realm } from '../model/realm.ts'
@@ -14,15 +14,15 @@ import {
 } from './channel-access.ts'
 import { channelRightTest, mayInChannel, mayInRealm } from './group-rights.ts'
 
-/** That it exists, its name, its subscribers. `user` is null for spectators, here and below. */
+/** True if the user may see the channel, its name and its subscribers. `user` is null for spectators, here and below. */
 export const canSee = (realm: Realm, user: User | null, channel: Channel): boolean =>
   has('metadata', realm, user, channel)
 
-/** Its messages; of a channel with protected history those that reached him: see permissions/visibility.ts. */
+/** True if the user may read its messages: in a channel with protected history only received ones, see permissions/visibility.ts. */
 export const canRead = (realm: Realm, user: User | null, channel: Channel): boolean =>
   has('content', realm, user, channel)
 
-/** As `canSee` and `canRead`, for many users of one channel: each group is read once. */
+/** `canSee` and `canRead` for many users of one channel: each group is read once. */
 export const seesTest = (realm: Realm, channel: Channel): ((user: User) => boolean) =>
   accessTest('metadata', realm, channel)
 
@@ -35,12 +35,14 @@ export const canSubscribe = (realm: Realm, user: User, channel: Channel): boolea
 export const isSubscribed = (realm: Realm, user: User, channel: Channel): boolean =>
   realm.state.subscribersOf.get(channel.id).has(user.id)
 
-/** Administrators of the organisation and of the channel, of those who can see it. */
 export const canAdminister = (realm: Realm, user: User, channel: Channel): boolean =>
   canSee(realm, user, channel) &&
   (atLeast(user.role, ROLES.administrator) || mayInChannel(realm, channel, 'can_administer_channel_group', user))
 
-/** To a private channel also by those who administer it, if they may read it: else they would let others read what they may not. */
+/**
+ * Channel administrators may add subscribers only if they can read the channel. Otherwise they could give others access to messages that
+ * they may not read themselves.
+ */
 export const canAddSubscribers = (realm: Realm, user: User, channel: Channel): boolean =>
   canSee(realm, user, channel) &&
   (mayInChannel(realm, channel, 'can_add_subscribers_group', user) ||
@@ -81,7 +83,7 @@ function accessSettings(realm: Realm): AccessSettings {
   }
 }
 
-/** Groups are only looked into where they decide: a user is asked about each channel for each snapshot. */
+/** The group rights are getters: a register answer checks every channel, and only some checks need the groups. */
 function standingOf(
   realm: Realm,
   user: User | null,

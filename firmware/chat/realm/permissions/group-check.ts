@@ -1,4 +1,4 @@
-/** Whether a group-setting value that a request names may stand for a setting. Contract sections 0 (GSV) and 7.2. */
+/** Checks a group-setting value of a request against its setting. Contract sections 0 (GSV) and 7.2. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
 import { systemName } from '../model/group-membership.ts'
@@ -6,7 +6,9 @@ import { type GroupSetting, refusal } from '../model/group-settings.ts'
 import { type GroupValue, groupsOf } from '../model/group-value.ts'
 import type { Realm } from '../model/realm.ts'
 
-/** Throws `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST` for who is none, or may not have the right. */
+/**
+ * Throws `SYSTEM_GROUP_REQUIRED`, or `BAD_REQUEST` for unknown or deactivated groups and users and for groups that may not have the right.
+ */
 export function expectGroupValue(realm: Realm, name: string, setting: GroupSetting, value: GroupValue): void {
   const { state } = realm
   for (const id of groupsOf(value)) {

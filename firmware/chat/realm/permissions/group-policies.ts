@@ -1,10 +1,10 @@
-/** Deprecated numbers that stand for group settings in the register answer. Contract section 4.2.2, levels 264 to 352. */
+/** Deprecated policy numbers that stand for group settings in the register answer. Contract section 4.2.2, levels 264 to 352. */
 
 import { type Groups, holdsTest, type Person, systemName } from '../model/group-membership.ts'
 import type { GroupValue } from '../model/group-value.ts'
 import { inSystemGroup, type SystemGroupName } from '../model/roles.ts'
 
-/** Numbers of the system groups that a policy knows, from the narrowest group to the widest. */
+/** System groups with their policy numbers, from the narrowest group to the widest. */
 export type Policy = readonly (readonly [SystemGroupName, number])[]
 
 export const CREATE_POLICY: Policy = [
@@ -25,7 +25,7 @@ export const WILDCARD_MENTION_POLICY: Policy = [
   ['role:everyone', 1],
 ]
 
-/** The number of the narrowest group that holds all who have the right, of `people`; if none does, of the widest. */
+/** Returns the number of the narrowest group that contains every user of `people` with the right, or else of the widest group. */
 export function policyOf(
   policy: Policy,
   groups: Groups,

@@ -1,4 +1,4 @@
-/** Rights that settings give to groups, as they are now. Contract section 7.2. */
+/** Rights that settings currently give to groups. Contract section 7.2. */
 
 import { holds, holdsTest } from '../model/group-membership.ts'
 import {
@@ -18,7 +18,7 @@ import type { Channel, Group, User } from '../model/records.ts'
 import type { SystemGroupName } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
 
-/** Throws where there is no organisation: it is made with its system groups. */
+/** Throws before the organization exists: system groups are created with it. */
 export function systemGroupId(realm: Realm, name: SystemGroupName): number {
   const group = realm.state.groupByName.get(name)
   if (group === undefined) throw new Error(`There is no group ${name}`)
@@ -38,7 +38,6 @@ export const realmGroupValues = (realm: Realm): Record<RealmGroupSetting, GroupV
 export const channelGroupValues = (realm: Realm, channel: Channel): Record<ChannelGroupSetting, GroupValue> =>
   allOf(realm, CHANNEL_GROUP_SETTINGS, channel.groupSettings, channel.creatorId)
 
-/** Those of system groups are nobody's to change. */
 export function userGroupValues(realm: Realm, group: Group): Record<UserGroupSetting, GroupValue> {
   if (!group.isSystem) return allOf(realm, USER_GROUP_SETTINGS, group.groupSettings, group.creatorId)
   const entries = Object.entries<GroupSetting>(USER_GROUP_SETTINGS)
@@ -76,6 +75,5 @@ export const channelRightTest = (
 export const mayInGroup = (realm: Realm, group: Group, name: UserGroupSetting, user: User): boolean =>
   holds(groupsOf(realm), USER_GROUP_SETTINGS[name], userGroupValues(realm, group)[name], user)
 
-/** Who administers all groups, and who administers this one. */
 export const mayManageGroup = (realm: Realm, group: Group, user: User): boolean =>
   mayInRealm(realm, 'can_manage_all_groups', user) || mayInGroup(realm, group, 'can_manage_group', user)

@@ -1,4 +1,4 @@
-/** What becomes of a setting that gives a right to a group when a request changes it (GSU). Contract sections 0 and 7.2. */
+/** Updates of settings that give a right to a group (GSU). Contract sections 0 and 7.2. */
 
 import { ChatError } from '../../base/error.ts'
 import type { GroupSetting } from '../model/group-settings.ts'
@@ -7,8 +7,8 @@ import type { Realm } from '../model/realm.ts'
 import { expectGroupValue } from './group-check.ts'
 
 /**
- * The values that are new, by the names of their settings; `current` has all of them as they are now. Throws
- * `EXPECTATION_MISMATCH` where the caller believes something else to be stored, and what group-check.ts says of the new ones.
+ * Returns the values that change, by setting name. `current` has all values before the update. Throws `EXPECTATION_MISMATCH` if `old` of an
+ * update is not the stored value, and the errors of `expectGroupValue`.
  */
 export function updatedGroupValues<K extends string>(
   realm: Realm,

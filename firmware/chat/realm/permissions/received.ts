@@ -1,6 +1,6 @@
 /**
- * Whom many messages of channels reached, all at once: a question of intervals of ordinals for each user and not one for
- * each message. Design 6; the same for one message is `received` of visibility.ts.
+ * Finds the users whom many channel messages reached, by intervals of ordinals for each user instead of a check for each message.
+ * `received` of visibility.ts answers the same for one message.
  */
 
 import type { PlacedRow } from '../../store/messages.ts'
@@ -10,15 +10,15 @@ import { hasOrdinal, lowerBound } from '../model/runs.ts'
 import { covers } from './visibility.ts'
 
 export interface ReceivedMessages {
-  /** Whoever is active and received one of them, or has it for another reason. */
+  /** Active users who received at least one of the messages, or have one for another reason. */
   readonly users: Iterable<User>
-  /** Of the messages, in their order, those that reached a user: the same list for all whom the same reached. */
+  /** The messages, in their order, that reached the user. Users with the same messages share one list. */
   by(userId: number): readonly PlacedRow[]
-  /** The same of those that reached him where they lie now, in a channel with protected history. */
+  /** The messages of `by` that the user may still read at their present location, a channel with protected history. */
   atLocation(userId: number): readonly PlacedRow[]
 }
 
-/** True for one turn. `rows` lie in one channel. */
+/** Valid within one transaction. All `rows` are in one channel. */
 export function receivedMessagesOf(realm: Realm, rows: readonly PlacedRow[]): ReceivedMessages {
   const { state, store } = realm
   const slices = new Map<number, Slice[]>()
@@ -58,7 +58,7 @@ export function receivedMessagesOf(realm: Realm, rows: readonly PlacedRow[]): Re
   }
 }
 
-/** Of the messages that were sent to one channel, by ordinal, those from one index up to another. */
+/** Messages sent to one channel, sorted by ordinal: the indexes `from` up to, not including, `to`. */
 interface Slice {
   birth: number
   ordered: readonly PlacedRow[]
@@ -66,7 +66,7 @@ interface Slice {
   to: number
 }
 
-/** Of what was moved into a private channel: see `reached` of visibility.ts. */
+/** Handles messages that were moved into a private channel: see `reached` of visibility.ts. */
 function arrivalsOf({ state, store }: Realm, rows: readonly PlacedRow[]) {
   const numbers = [...new Set(rows.map(({ arrival }) => arrival))].filter((arrival) => arrival > 0)
   const subscriptions = numbers.length === 0 ? NOBODY : subscriptionsTo(state, rows[0]!.recipient)
@@ -99,7 +99,7 @@ const NOBODY: ReadonlyMap<number, Subscription> = new Map()
 const subscriptionsTo = (state: Realm['state'], recipient: number): ReadonlyMap<number, Subscription> =>
   state.everSubscribedTo.get(state.channelByRecipient.get(recipient)!.id)
 
-/** `came`: arrivals of which he has all; `stayed`: those of which he has what he had. */
+/** `came`: arrivals that reached the user completely; `stayed`: arrivals where the user retains the messages received before the move. */
 function reachedOf(
   rows: readonly PlacedRow[],
   received: ReadonlySet<PlacedRow>,
@@ -110,7 +110,7 @@ function reachedOf(
   return reached.length === rows.length ? rows : reached
 }
 
-/** By user the messages that he has although he did not receive them. */
+/** Returns, by user, the messages that the user has without having received them. */
 function heldOf(store: Realm['store'], rows: readonly PlacedRow[]): Map<number, number[]> {
   const held = new Map<number, number[]>()
   if (rows.length === 0) return held

@@ -1,4 +1,4 @@
-/** Which accounts somebody may see, and which of their addresses. Contract sections 2.2 and 7.7. */
+/** Accounts and addresses that a user may see. Contract sections 2.2 and 7.7. */
 
 import { userSetting } from '../model/read-settings.ts'
 import type { Realm } from '../model/realm.ts'
@@ -7,11 +7,11 @@ import { atLeast, ROLES } from '../model/roles.ts'
 import { canSee } from './channel-rights.ts'
 import { mayInRealm, realmGroupValue } from './group-rights.ts'
 
-/** Whether `viewer` may see only whom he shares a channel or a conversation with: a guest where the setting says so. */
+/** True if `viewer` is a guest who may see only accessible users: those in a shared channel or conversation. */
 export const isLimited = (realm: Realm, viewer: User): boolean =>
   viewer.role === ROLES.guest && !mayInRealm(realm, 'can_access_all_users_group', viewer)
 
-/** Whom those see who have not signed in: all, unless guests may not; then who reads a web-public channel, and bots. */
+/** Returns a test for the accounts that spectators may see: all, or, if guests are limited, subscribers of web-public channels and bots. */
 export function spectatorAccess(realm: Realm): (user: User) => boolean {
   const value = realmGroupValue(realm, 'can_access_all_users_group')
   if (typeof value === 'number' && realm.state.group.get(value)?.name === 'role:everyone') return () => true
@@ -21,14 +21,14 @@ export function spectatorAccess(realm: Realm): (user: User) => boolean {
   return (user) => user.bot !== null || known.has(user.id)
 }
 
-/** Of several accounts: what it takes to tell is looked up once. */
+/** `mayAccess` for many accounts: the accessible users are collected once. */
 export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {
   if (!isLimited(realm, viewer)) return () => true
   const known = accessibleUserIds(realm, viewer)
   return (user) => user.bot !== null || known.has(user.id)
 }
 
-/** What is told of whoever wrote a message: to spectators no address, and of whom the viewer may not see nothing. */
+/** Details of a message's sender for a viewer. `name` omits the address; `nothing` hides a sender whom the viewer may not see. */
 export type SenderVisibility = 'all' | 'name' | 'nothing'
 
 /** `viewer` is null for spectators. */
@@ -38,11 +38,10 @@ export function senderVisibilityOf(realm: Realm, viewer: User | null): (senderId
   return (senderId) => (sees(realm.state.user.get(senderId)!) ? seen : 'nothing')
 }
 
-/** Of these accounts those that may not see `other`, who may read and write where they do and is not there himself. */
 export const cannotSee = (realm: Realm, viewers: Iterable<User>, other: User): Set<number> =>
   new Set([...viewers].filter((viewer) => !mayAccess(realm, viewer, other)).map(({ id }) => id))
 
-/** Whom he shares a channel or a conversation with, himself among them. */
+/** Includes the viewer. */
 function accessibleUserIds(realm: Realm, viewer: User): Set<number> {
   const known = new Set([viewer.id])
   for (const [channelId, { isActive }] of realm.state.subscriptionsOf.get(viewer.id)) {
@@ -53,7 +52,7 @@ function accessibleUserIds(realm: Realm, viewer: User): Set<number> {
   return known
 }
 
-/** Of these accounts those that the guest may see, as `accessibleUserIds`. */
+/** The accounts of `ids` that the guest may see, without collecting all of them as `accessibleUserIds` does. */
 export const accessibleAmong = (realm: Realm, guest: User, ids: ReadonlySet<number>): Set<number> => {
   const found = new Set<number>()
   for (const id of ids) {
@@ -63,7 +62,7 @@ export const accessibleAmong = (realm: Realm, guest: User, ids: ReadonlySet<numb
   return found
 }
 
-/** Channels and participants of conversations that are looked at for each account. */
+/** Cost of one access check: the number of channels and conversation participants that it visits. */
 export function accessWork({ state }: Realm, guest: User): number {
   let work = 1 + state.subscriptionsOf.get(guest.id).size
   for (const { userIds } of state.conversationsOf(guest.id)) work += userIds.length
@@ -81,7 +80,6 @@ function isAcquainted({ state }: Realm, viewer: User, { id }: User): boolean {
   return false
 }
 
-/** Accounts that may see `user`, of those that have a queue; those that may not come second. */
 export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others: User[] } {
   const seeing: User[] = []
   const others: User[] = []
@@ -92,10 +90,10 @@ export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others:
   return { seeing, others }
 }
 
-/** 1 everyone, 2 members, 3 administrators, 4 nobody, 5 moderators. */
+/** Minimum role by `email_address_visibility`: 1 everyone, 2 members, 3 administrators, 5 moderators. 4, nobody, is handled below. */
 const LEAST_ROLE = { 1: ROLES.guest, 2: ROLES.member, 3: ROLES.administrator, 5: ROLES.moderator } as const
 
-/** Whether `viewer` may see the real address of an account that he can access. Bots have no other. */
+/** True if `viewer`, who can access `user`, may see the real address. Bots have only that one. */
 export function seesAddress(viewer: User, user: User): boolean {
   if (viewer.id === user.id || user.bot !== null) return true
   const visibility = userSetting(user, 'email_address_visibility')

@@ -1,6 +1,6 @@
 /**
- * Which messages somebody may read, and which of them reached him when they were sent. Rights are one answer per channel or
- * conversation, and a question of ordinals, never one per message. Contract section 7.1, design 5 and 6.
+ * Messages that a user may read, and messages that reached the user when they were sent. Rights are decided per channel or conversation and
+ * by ordinals, never per message. Contract section 7.1.
  */
 
 import type { Realm } from '../model/realm.ts'
@@ -8,7 +8,7 @@ import type { Subscription, User } from '../model/records.ts'
 import { hasOrdinal } from '../model/runs.ts'
 import { canRead } from './channel-rights.ts'
 
-/** Where a message lies, and where it was sent to: columns of store/messages.ts. */
+/** Present and original location of a message: columns of store/messages.ts. */
 export interface MessagePosition {
   readonly id: number
   readonly recipient: number
@@ -17,17 +17,17 @@ export interface MessagePosition {
   readonly arrival: number
 }
 
-/** Of one channel or conversation: all its messages, those that reached him there, or none. */
+/** Readable messages of one channel or conversation: all, those that the user received, or none. */
 export type Extent = 'all' | 'received' | 'none'
 
 export interface Visibility {
   extent(recipientId: number): Extent
-  /** Whether it was sent to him, or is his for another reason; a public channel's history is not. */
+  /** True if the message was sent to the user or the user has it for another reason. Public history alone does not count. */
   received(message: MessagePosition): boolean
   canRead(message: MessagePosition): boolean
 }
 
-/** True until something changes: for one turn. `user` is null for spectators. */
+/** Valid until the next change, so within one transaction. `user` is null for spectators. */
 export function visibilityOf(realm: Realm, user: User | null): Visibility {
   const { state, store } = realm
   const extents = new Map<number, Extent>()
@@ -63,7 +63,7 @@ export function visibilityOf(realm: Realm, user: User | null): Visibility {
   const intervalsOf = (userId: number, channelId: number): Intervals =>
     state.subscriptionsOf.get(userId).get(channelId)?.intervals ?? []
 
-  /** What was moved into a private channel reached there whoever was subscribed then, and whoever kept it. */
+  /** A message moved into a private channel reaches users subscribed at its arrival, and those who received it and retained access. */
   function reached(message: MessagePosition): boolean {
     const { recipient, arrival } = message
     if (user === null || arrival === 0) return received(message)
@@ -84,6 +84,6 @@ export function visibilityOf(realm: Realm, user: User | null): Visibility {
 
 type Intervals = Subscription['intervals']
 
-/** Whether somebody was subscribed to a channel when it gave that number. */
+/** True if a subscription with these intervals covers the ordinal. */
 export const covers = (intervals: Intervals, ordinal: number): boolean =>
   intervals.some(([from, to]) => from <= ordinal && (to === null || ordinal <= to))

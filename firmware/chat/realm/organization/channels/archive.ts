@@ -1,4 +1,4 @@
-/** Archiving a channel, which stays to be read, and nobody writes in it any more; and the way back. Rows E44, E45. */
+/** Archives and unarchives channels. An archived channel can be read but not written to. Rows E44, E45. */
 
 import { badRequest, ChatError } from '../../../base/error.ts'
 import { publishFlag } from '../../messages/flags.ts'
@@ -20,7 +20,7 @@ export function archiveChannel(realm: Realm, me: User, id: number): void {
   realm.transaction((tx) => archive(realm, tx, findAdministered(realm, me, id)))
 }
 
-/** Throws `CANNOT_ADMINISTER_CHANNEL`, and `BAD_REQUEST` for a channel that he may not know of. */
+/** Throws `CANNOT_ADMINISTER_CHANNEL`, or `BAD_REQUEST` if `me` may not see the channel. */
 export function findAdministered(realm: Realm, me: User, id: number): Channel {
   const channel = findChannel(realm, me, id)
   if (!canAdminister(realm, me, channel))
@@ -28,7 +28,6 @@ export function findAdministered(realm: Realm, me: User, id: number): Channel {
   return channel
 }
 
-/** Within a change. */
 export function archive(realm: Realm, tx: Transaction, { id }: Channel): void {
   const channel = realm.state.channel.get(id)!
   if (channel.isArchived) throw badRequest('Channel is already archived')
@@ -46,7 +45,7 @@ export function archive(realm: Realm, tx: Transaction, { id }: Channel): void {
   leaveDefaultGroups(realm, tx, id)
 }
 
-/** Within a change. To clients that know nothing of archived channels it is a new one. */
+/** Clients without `archived_channels` see a new channel. */
 export function unarchive(realm: Realm, tx: Transaction, me: User, { id }: Channel): void {
   const before = realm.state.channel.get(id)!
   if (!before.isArchived) throw badRequest('Channel is not currently archived')
@@ -83,7 +82,7 @@ const archivedBody = ({ id, name }: Channel, value: boolean) => ({
   value,
 })
 
-/** The subscription, and what lies unread there. */
+/** For clients without `archived_channels`: sends the subscription and the unread messages of the channel. */
 function publishReturn(realm: Realm, tx: Transaction, user: User, channel: Channel): void {
   const clients = [...realm.events.queuesOf(user.id)]
   if (clients.every(({ shape }) => shape.can.archived_channels)) return

@@ -1,4 +1,4 @@
-/** Changing a channel. Contract row E44, sections 7.1 and 7.2; V41 to V43, V47. */
+/** Changes channels. Contract row E44, sections 7.1 and 7.2; V41 to V43, V47. */
 
 import { badRequest, forbidden } from '../../../base/error.ts'
 import { markUnreadableRead } from '../../messages/access-lost.ts'
@@ -25,7 +25,7 @@ import { archive, findAdministered, unarchive } from './archive.ts'
 import { checkedChannelDescription, checkedChannelName } from './create.ts'
 import { noticeChannelEvent, silently } from './notices.ts'
 
-/** Undefined: as it is. */
+/** Undefined members stay unchanged. */
 interface ChannelChanges {
   name: string | undefined
   description: string | undefined
@@ -51,7 +51,6 @@ export function changeChannel(realm: Realm, me: User, id: number, changes: Chann
   })
 }
 
-/** Throws what the row says of each of the changes. */
 function changed(realm: Realm, me: User, before: Channel, changes: ChannelChanges): Channel {
   const access = changedAccess(realm, me, before, changes)
   const groups = changedGroups(realm, me, before, changes.groups)
@@ -79,8 +78,8 @@ function changed(realm: Realm, me: User, before: Channel, changes: ChannelChange
 type ChannelAccess = Pick<Channel, 'isPrivate' | 'isWebPublic' | 'historyPublicToSubscribers'>
 
 /**
- * A channel that becomes private has protected history unless the request says otherwise, as a new one, and whoever makes it
- * private, public or web-public may make such a channel.
+ * A change of privacy needs the right to create a channel of the new kind. A channel that becomes private gets protected history, as a new
+ * one does, unless the request says otherwise.
  */
 function changedAccess(realm: Realm, me: User, before: Channel, changes: ChannelChanges): ChannelAccess {
   const { isPrivate = before.isPrivate, isWebPublic = before.isWebPublic && !isPrivate } = changes
@@ -119,7 +118,7 @@ function changedGroups(realm: Realm, me: User, channel: Channel, updates: Channe
   return updatedGroupValues(realm, CHANNEL_GROUP_SETTINGS, channelGroupValues(realm, channel), updates)
 }
 
-/** Whoever administers a channel that he may not read gives access to it to nobody. */
+/** Keeps channel administrators from giving others access to messages that they may not read themselves. */
 function expectContentAccess(realm: Realm, me: User, channel: Channel): void {
   if (!canRead(realm, me, channel)) throw badRequest('Channel content access is required.')
 }
@@ -140,7 +139,7 @@ function freeName(realm: Realm, channel: Channel, input: string): string {
 
 function describe(realm: Realm, before: Channel, input: string): Pick<Channel, 'description' | 'renderedDescription'> {
   const description = checkedChannelDescription(input)
-  const isSame = description === before.description // rendered as links were then
+  const isSame = description === before.description // the stored HTML has the links of that time
   return {
     description,
     renderedDescription: isSame ? before.renderedDescription : renderDescription(realm, description),
@@ -162,17 +161,17 @@ function put(realm: Realm, tx: Transaction, before: Channel, after: Channel): vo
   if (after.isDefault !== before.isDefault) publishDefaultChannels(realm, tx)
 }
 
-/** Who sees and reads a channel follows from its access and its groups. */
+/** True if the same users can see and read the channel: that depends only on its access and its group settings. */
 const isSeenAlike = (realm: Realm, before: Channel, after: Channel): boolean =>
   isSameAccess(before, after) && changedGroupNames(realm, before, after).length === 0
 
-/** Who hears of the changes, here and below. */
+/** Returns the recipients of the change events, as does `putWithSight`. */
 function putPlain(realm: Realm, tx: Transaction, after: Channel): number[] {
   tx.put('channel', after)
   return viewersOf(realm, after)
 }
 
-/** Whoever sees it from now on gets it whole, and whoever does so no longer hears that it is gone. */
+/** Users who gain access get the complete channel, users who lose it get its deletion. The others are returned. */
 function putWithSight(realm: Realm, tx: Transaction, before: Channel, after: Channel): number[] {
   const people = [...realm.state.user.all()].filter(({ isActive }) => isActive)
   const publishSight = trackVisibility(
@@ -210,7 +209,7 @@ const PLAIN = {
   folder_id: 'folderId',
 } as const satisfies Record<string, keyof Channel>
 
-/** Whatever follows from a group is told with it. */
+/** Deprecated properties derived from group settings: published together with them. */
 const DERIVED = ['can_remove_subscribers_group_id', 'stream_post_policy', 'is_announcement_only'] as const
 
 function* changesBetween(realm: Realm, before: Channel, after: Channel): Generator<PropertyChange> {

@@ -1,9 +1,9 @@
-/** Colours of subscriptions: `#rrggbb`, each user's own choice. Contract section 2.3. */
+/** Colors of subscriptions: `#rrggbb`, chosen by each user. Contract section 2.3. */
 
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
 
-/** Told apart on white and on black, by hue and by lightness; given in this order. */
+/** Distinguishable on white and on black by hue and lightness. Assigned in this order. */
 const PALETTE = [
   '#5a9bd4',
   '#7ac36a',
@@ -31,14 +31,14 @@ const PALETTE = [
   '#77a39a',
 ] as const
 
-/** `#rrggbb` in lower case, of `#rgb` and `#rrggbb` in any; null for what is none. */
+/** Accepts `#rgb` and `#rrggbb` in either case and returns `#rrggbb` in lower case. Null for other texts. */
 export function readColor(text: string): string | null {
   const [, short] = /^#([0-9a-f]{3})$/i.exec(text) ?? []
   if (short !== undefined) return `#${[...short].map((digit) => digit + digit).join('')}`.toLowerCase()
   return /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : null
 }
 
-/** One that the user has for no other channel, as long as there are such. */
+/** Prefers a color that none of the user's other channels has. */
 export function freeColor(realm: Realm, user: User): string {
   const subscriptions = realm.state.subscriptionsOf.get(user.id)
   const taken = new Set([...subscriptions.values()].map(({ color }) => color))

@@ -1,4 +1,4 @@
-/** Making channels. Contract sections 2.3, 7.2 and row E52. */
+/** Creates channels. Contract sections 2.3, 7.2 and row E52. */
 
 import { badRequest, forbidden } from '../../../base/error.ts'
 import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../../model/group-settings.ts'
@@ -21,20 +21,19 @@ import { mayInRealm } from '../../permissions/group-rights.ts'
 
 const CHANNEL_NAME_CHARACTERS_MAX = 60
 
-/** What a request may say of new channels; undefined: as it is by default. */
 export interface NewChannelSettings {
   isPrivate: boolean
   isWebPublic: boolean
   isDefault: boolean
   historyPublicToSubscribers: boolean | undefined
-  /** Null: as the organisation has it; -1: forever. */
+  /** In days. Null: the organization's setting; -1: unlimited. */
   messageRetentionDays: number | null | undefined
   topicsPolicy: Channel['topicsPolicy'] | undefined
   folderId: number | null
   groups: Partial<Record<ChannelGroupSetting, GroupValue>>
 }
 
-/** Throws `BAD_REQUEST` for what the creator may not, or nobody can. */
+/** Throws `BAD_REQUEST` for invalid settings and a name that is taken, or an error if the creator lacks a right. */
 export function createChannel(
   realm: Realm,
   tx: Transaction,
@@ -96,7 +95,7 @@ function expectMayCreate(realm: Realm, creator: User, settings: NewChannelSettin
     expectGroupValue(realm, name, CHANNEL_GROUP_SETTINGS[name as ChannelGroupSetting], value)
 }
 
-/** Without white space at its ends. Throws `BAD_REQUEST`. */
+/** Trims. Throws `BAD_REQUEST`. */
 export function checkedChannelName(input: string): string {
   const name = input.trim()
   if (name === '') throw badRequest("Channel name can't be empty.")
@@ -105,6 +104,6 @@ export function checkedChannelName(input: string): string {
   return name
 }
 
-/** In one line: clients show it beside the name. Throws `BAD_REQUEST`. */
+/** On a single line: clients show it next to the name. Throws `BAD_REQUEST`. */
 export const checkedChannelDescription = (input: string): string =>
   checkedDescription(input.trim().replace(/\s*\n\s*/g, ' '))

@@ -1,4 +1,4 @@
-/** The address that would take mail for a channel: no mail comes here, so it is only a name. Contract row E47. */
+/** Email address of a channel. Coffer receives no mail: the address exists only for clients that request it. Contract row E47. */
 
 import { createHmac } from 'node:crypto'
 import { badRequest } from '../../../base/error.ts'
@@ -9,10 +9,10 @@ import { SYSTEM_BOTS } from '../../objects/organization.ts'
 import { findReadableChannel } from '../../permissions/channel-find.ts'
 import { addressHost } from '../../permissions/user-addresses.ts'
 
-const TOKEN_CHARACTERS = 32 // 128 bits: whoever knows the address might write there
+const TOKEN_CHARACTERS = 32 // 128 bits: the address is the only secret that would protect the channel
 const GATEWAY = SYSTEM_BOTS[2]
 
-/** As whom the mail would come: `me`, a bot of his, or the gateway. Throws `BAD_REQUEST` for anybody else. */
+/** `senderId`: the author that mail to the address would have. Throws `BAD_REQUEST` unless it is `me`, a bot of `me` or the gateway. */
 export function channelAddress(realm: Realm, me: User, channelId: number, senderId: number): string {
   const channel = findReadableChannel(realm, me, channelId)
   const sender = realm.state.user.get(senderId)

@@ -1,11 +1,11 @@
-/** Which channels a caller asks for. Row E42. */
+/** Selects the channels of a request. Row E42. */
 
 import type { Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
 import { visibleChannels } from '../../permissions/channel-find.ts'
 import { canRead, isSubscribed } from '../../permissions/channel-rights.ts'
 
-/** Each adds channels of the kind. */
+/** Each member adds channels of its kind. */
 interface Selection {
   include_public: boolean
   include_web_public: boolean
@@ -15,7 +15,7 @@ interface Selection {
   include_owner_subscribed: boolean
 }
 
-/** Sorted by name, of those that `me` may know of. */
+/** Sorted by name, limited to channels that `me` may see. */
 export function selectChannels(realm: Realm, me: User, selection: Selection, archived: boolean): Channel[] {
   const owner = me.bot?.ownerId == null ? undefined : realm.state.user.get(me.bot.ownerId)
   const isSelected = (channel: Channel): boolean =>

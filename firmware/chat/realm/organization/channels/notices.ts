@@ -1,4 +1,4 @@
-/** What the Notification Bot says of channels: to whom somebody else has subscribed, and in public of what is new. Row E52. */
+/** Messages of the Notification Bot about channels: to users whom another user subscribed, and about new and changed channels. Row E52. */
 
 import { asText, linkToChannel } from '../../messages/links.ts'
 import { noticePerson, notificationBot } from '../../messages/notices.ts'
@@ -10,13 +10,13 @@ import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import type { SubscriptionPair } from './subscribe.ts'
 
-/** More new subscriptions at once are told to nobody; max_bulk_new_subscription_messages. */
+/** Above this number of new subscriptions no messages are sent; max_bulk_new_subscription_messages. */
 export const NEW_SUBSCRIPTION_MESSAGES_MAX = 100
 
 const CHANNEL_EVENTS_TOPIC = 'channel events'
 const NEW_CHANNELS_TOPIC = 'new channels'
 
-/** One message to each person that `me` has subscribed to channels. False: they are too many. Within a change. */
+/** Sends one message to each person whom `me` subscribed. Returns false if there are too many subscriptions. */
 export function tellNewSubscribers(
   realm: Realm,
   tx: Transaction,
@@ -36,7 +36,6 @@ export function tellNewSubscribers(
   return true
 }
 
-/** In the organisation's channel for it, of those that everybody may see. Within a change. */
 export function announceChannels(realm: Realm, tx: Transaction, me: User, created: readonly Channel[]): void {
   const id = realmSetting(organizationOf(realm.state), 'new_stream_announcements_stream_id')
   const channel = realm.state.channel.get(id)
@@ -47,7 +46,7 @@ export function announceChannels(realm: Realm, tx: Transaction, me: User, create
   deliverNotice(realm, tx, notificationBot(realm), place, `${silently(me)} created ${what} ${names.join(', ')}.`)
 }
 
-/** In the channel itself, where the organisation wants it so; nobody writes in an archived one. Within a change. */
+/** Sends a notice to the channel itself if the organization's settings allow it and the channel is not archived. */
 export function noticeChannelEvent(realm: Realm, tx: Transaction, channel: Channel, text: string): void {
   if (channel.isArchived || !realmSetting(organizationOf(realm.state), 'send_channel_events_messages')) return
   const topic = channel.topicsPolicy === 'empty_topic_only' ? '' : CHANNEL_EVENTS_TOPIC
@@ -57,6 +56,6 @@ export function noticeChannelEvent(realm: Realm, tx: Transaction, channel: Chann
 
 export const silently = ({ fullName, id }: User): string => `@_**${fullName}|${id}**`
 
-/** The bot may name no private channel in a link: it does not see one. */
+/** Private channels are named without a link: the bot cannot see them. */
 const nameOf = (channel: Channel): string =>
   channel.isPrivate ? `**${asText(channel.name)}**` : linkToChannel(channel)

@@ -1,4 +1,4 @@
-/** What a subscriber sets for one channel. Row E55, V46; contract 2.3, set S. */
+/** Settings of a subscriber for one channel. Row E55, V46; contract 2.3, set S. */
 
 import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -23,7 +23,7 @@ export interface PropertyChange {
   value: boolean | string | null
 }
 
-/** All or none. Throws `BAD_REQUEST` for channels that he is not subscribed to, and for values of another type. */
+/** All changes or none. Throws `BAD_REQUEST` for channels without a subscription of `me` and for values of the wrong type. */
 export function changeProperties(realm: Realm, me: User, changes: readonly PropertyChange[]): void {
   realm.transaction((tx) => {
     for (const change of changes) changeProperty(realm, tx, me, change)
@@ -50,7 +50,7 @@ function changed(property: SubscriptionProperty, value: PropertyChange['value'])
       return { isMuted: !bool(property, value) }
     case 'pin_to_top':
       return { pinToTop: bool(property, value) }
-    default: // null: as for all channels
+    default: // null: inherits the setting for all channels
       return { [CAMEL[property]]: value === null ? null : bool(property, value) }
   }
 }
@@ -60,7 +60,7 @@ function bool(property: string, value: PropertyChange['value']): boolean {
   return value
 }
 
-/** Both names of muting are told: clients of before level 139 know the second alone. */
+/** Publishes muting under both names: clients below level 139 know only in_home_view. */
 function told(before: Subscription, after: Subscription): [string, boolean | string | null][] {
   const changes: [string, boolean | string | null][] = []
   if (after.color !== before.color) changes.push(['color', after.color])

@@ -1,4 +1,4 @@
-/** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
+/** Subscribes and unsubscribes users and publishes the events. Callers check the rights. Contract E52, E54, V44, V45. */
 
 import { badRequest } from '../../../base/error.ts'
 import { changeFlag } from '../../messages/flags.ts'
@@ -13,13 +13,12 @@ import { viewersOf } from '../../permissions/channel-find.ts'
 import { isSubscribed } from '../../permissions/channel-rights.ts'
 import { freeColor } from './colors.ts'
 
-/** One account and one channel. */
 export interface SubscriptionPair {
   readonly user: User
   readonly channel: Channel
 }
 
-/** Ids of subscribers that one change tells: each new subscription of an account with a queue has all of its channel. */
+/** Bound on subscriber ids in the events of one change: each new subscriber with an event queue gets all subscribers of the channel. */
 const PEERS_TOLD_MAX = 1_000_000
 
 function expectTellable(realm: Realm, added: readonly SubscriptionPair[]): void {
@@ -29,7 +28,10 @@ function expectTellable(realm: Realm, added: readonly SubscriptionPair[]): void 
   if (told > PEERS_TOLD_MAX) throw badRequest('Too many subscriptions at once')
 }
 
-/** Returns the newly subscribed accounts. Throws `BAD_REQUEST` when too many would have to be told. `colorOf`: the client's choice for itself; `by`: the caller. */
+/**
+ * Returns the new subscriptions. Throws `BAD_REQUEST` if the events would be too large. `colorOf`: colors that the request sets; `by`: the
+ * caller.
+ */
 export function subscribe(
   realm: Realm,
   tx: Transaction,
@@ -47,8 +49,8 @@ export function subscribe(
   )
   const publishAcquaintance = trackAccessibleUsers(realm, accessChange(added))
   for (const { user, channel } of added) tx.put('subscription', opened(realm, user, channel, colorOf(channel), by))
-  publishAcquaintance(tx) // whoever is told of below is known by then
-  publishSight(tx, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
+  publishAcquaintance(tx) // before the events below, which name the users
+  publishSight(tx, { withPeers: false, cause: 'subscribed' }) // the subscription event has the subscribers
   for (const [user, channels] of groupByUser(added)) publishAdded(realm, tx, user, channels)
   for (const [channel, users] of byChannel) {
     publishPeers(tx, 'peer_add', channel, idsOf(users), othersOf(viewersOf(realm, channel), users))
@@ -56,7 +58,6 @@ export function subscribe(
   return added
 }
 
-/** Those that were subscribed before. */
 export function unsubscribe(realm: Realm, tx: Transaction, pairs: readonly SubscriptionPair[]): SubscriptionPair[] {
   const removed = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
   const byChannel = groupByChannel(removed)
@@ -85,7 +86,6 @@ const accessChange = (pairs: readonly SubscriptionPair[]) => ({
   channelIds: [...new Set(pairs.map(({ channel }) => channel.id))],
 })
 
-/** What lies unread in channels that he leaves is nothing that he has still to read. */
 function markRead(realm: Realm, tx: Transaction, user: User, channels: readonly Channel[]): void {
   const rows = unreadWithin(
     realm,
@@ -111,7 +111,7 @@ function publishAdded(realm: Realm, tx: Transaction, user: User, channels: reado
   })
 }
 
-/** What he set before is as it was; messages reach him from now on. */
+/** Retains the settings of an earlier subscription. The user receives messages from now on. */
 function opened(
   realm: Realm,
   user: User,
@@ -145,17 +145,16 @@ function closed(realm: Realm, user: User, channel: Channel): Subscription {
 
 type Intervals = Subscription['intervals']
 
-/** What comes from now on reaches him. Accounts that were deactivated by earlier versions are open all the time. */
+/** Opens an interval after the newest message. Accounts that earlier versions deactivated still have an open one. */
 export function begun({ store }: Realm, { recipientId }: Channel, intervals: Intervals): Intervals {
   const isOpen = intervals.at(-1)?.[1] === null
   return isOpen ? intervals : [...intervals, [store.messages.maxOrdinal(recipientId) + 1, null]]
 }
 
-/** It no longer does. */
 export function ended({ store }: Realm, { recipientId }: Channel, intervals: Intervals): Intervals {
   const last = store.messages.maxOrdinal(recipientId)
   const closed = intervals.map(([from, to]) => [from, to ?? last] as const)
-  return closed.filter(([from, to]) => from <= to) // nothing came while he was there
+  return closed.filter(([from, to]) => from <= to) // an interval without messages is dropped
 }
 
 const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)

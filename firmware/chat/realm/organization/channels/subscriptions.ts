@@ -1,4 +1,4 @@
-/** Subscribing and unsubscribing oneself and others, with the checks of it. Rows E52, E53, E54, E60; contract 7.1. */
+/** Requests that subscribe and unsubscribe the caller or other users, with their checks. Rows E52, E53, E54, E60; contract 7.1. */
 
 import { badRequest, ChatError, forbidden } from '../../../base/error.ts'
 import { markChannelsRead } from '../../messages/mark-read.ts'
@@ -20,7 +20,7 @@ import { checkedChannelName, createChannel, type NewChannelSettings } from './cr
 import { noticeChannelEvent, silently } from './notices.ts'
 import { type SubscriptionPair, subscribe, unsubscribe } from './subscribe.ts'
 
-const PAIRS_MAX = 20_000 // users times channels of one request: each is a row and an event
+const PAIRS_MAX = 20_000 // users times channels of one request: each pair is a row and an event
 
 interface WantedChannel {
   name: string
@@ -28,12 +28,11 @@ interface WantedChannel {
   color?: string | undefined
 }
 
-/** Users of the request: ids, or addresses. */
 type Principals = readonly (number | string)[] | undefined
 
 interface SubscribeOptions {
   principals: Principals
-  /** Whether a channel that the caller may not join ends it all. */
+  /** True: the request fails if the caller may not join a channel. False: such channels are reported in `unauthorized`. */
   isFatal: boolean
   settings: NewChannelSettings
 }
@@ -45,7 +44,7 @@ export interface Subscribed {
   unauthorized: readonly string[]
 }
 
-/** Makes what does not exist. Within a change. Throws what the rows say. */
+/** Creates channels that do not exist. Throws the errors of the rows. */
 export function subscribeTo(
   realm: Realm,
   tx: Transaction,
@@ -80,7 +79,7 @@ export function subscribeTo(
   return { added, already, created, unauthorized }
 }
 
-/** Throws what that would be refused with now: it is done, and undone. */
+/** Throws the error that `subscribeTo` would throw now: runs it and rolls back. */
 export function expectMaySubscribe(
   realm: Realm,
   me: User,
@@ -98,7 +97,7 @@ export function expectMaySubscribe(
   }
 }
 
-/** A channel alone, with the people who are to be there. Within a change. Row E60. */
+/** Creates one channel with its first subscribers. Row E60. */
 export function createWithSubscribers(
   realm: Realm,
   tx: Transaction,
@@ -127,13 +126,13 @@ export function createWithSubscribers(
 
 const createdBy = (me: User): string => `Channel created by ${silently(me)}.`
 
-/** Whether the caller may subscribe himself, or adds others to a channel that he sees: that right is asked for later. */
+/** True if the caller may subscribe, or if the request adds only other users to a visible channel: `expectMayAdd` checks that right. */
 function mayJoin(realm: Realm, me: User, users: readonly User[], channel: Channel): boolean {
   if (channel.isArchived || !canSee(realm, me, channel)) return false
   return !users.includes(me) || isSubscribed(realm, me, channel) || canSubscribe(realm, me, channel)
 }
 
-/** Whoever makes a channel chooses who begins in it. */
+/** Not called for new channels: their creator chooses the first subscribers. */
 function expectMayAdd(realm: Realm, me: User, users: readonly User[], channel: Channel): void {
   const other = users.find((user) => user !== me && !isSubscribed(realm, user, channel))
   if (other === undefined || canAddSubscribers(realm, me, channel)) return
@@ -148,8 +147,8 @@ interface Unsubscribed {
 }
 
 /**
- * Before `unsubscribeFrom`, for what that would have to do in one turn: what lies unread in the channels is marked as read, in
- * short ones. Throws the same.
+ * Call before `unsubscribeFrom`: marks the unread messages of the channels as read in short transactions, so that `unsubscribeFrom` is
+ * short, too. Throws the same errors.
  */
 export async function readBeforeLeaving(
   realm: Realm,
@@ -161,7 +160,7 @@ export async function readBeforeLeaving(
   await markChannelsRead(realm, users, channels)
 }
 
-/** Within a change. Throws `STREAM_DOES_NOT_EXIST`, and `BAD_REQUEST` for whom the caller may not remove. */
+/** Throws `STREAM_DOES_NOT_EXIST`, or an error if the caller may not remove one of the users. */
 export function unsubscribeFrom(
   realm: Realm,
   tx: Transaction,
@@ -192,7 +191,7 @@ function leaving(
   return { users, channels }
 }
 
-/** The caller where none are named. Throws `BAD_REQUEST` for those that there are not, or not any more. */
+/** Defaults to the caller. Throws `BAD_REQUEST` for unknown, inaccessible and deactivated users. */
 function findPrincipals(realm: Realm, me: User, principals: Principals): User[] {
   if (principals === undefined || principals.length === 0) return [me]
   const users = principals.map((who) => {

@@ -1,4 +1,4 @@
-/** Making user groups, changing and deactivating them. Contract rows E96, E97, E101, E102; V54, V55, V57. */
+/** Creates, changes and deactivates user groups. Contract rows E96, E97, E101, E102; V54, V55, V57. */
 
 import { badRequest, ChatError, forbidden } from '../../../base/error.ts'
 import { USER_GROUP_SETTINGS, type UserGroupSetting } from '../../model/group-settings.ts'
@@ -18,7 +18,7 @@ import { checkedMembers, checkedSubgroups } from './members.ts'
 
 const NAME_CHARACTERS_MAX = 100
 
-/** What mentions and settings mean something else by. */
+/** Prefixes with another meaning in mentions and settings. */
 const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:']
 
 interface NewGroup {
@@ -29,14 +29,13 @@ interface NewGroup {
   settings: Partial<Record<UserGroupSetting, GroupValue>>
 }
 
-/** Returns its id. */
 export function createGroup(realm: Realm, me: User, input: NewGroup): number {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     if (!mayInRealm(realm, 'can_create_groups', me)) throw forbidden('Insufficient permission')
     for (const [name, value] of Object.entries(input.settings))
       expectGroupValue(realm, name, USER_GROUP_SETTINGS[name as UserGroupSetting], value)
     const group: Group = {
-      id: turn.nextId('group'),
+      id: tx.nextId('group'),
       name: freeName(realm, input.name, null),
       description: checkedDescription(input.description),
       dateCreated: nowOf(realm),
@@ -47,8 +46,8 @@ export function createGroup(realm: Realm, me: User, input: NewGroup): number {
       isDeactivated: false,
       groupSettings: input.settings as GroupSettings,
     }
-    turn.put('group', group)
-    publishGroup(realm, turn, group, { op: 'add', group: groupObject(realm, group) })
+    tx.put('group', group)
+    publishGroup(realm, tx, group, { op: 'add', group: groupObject(realm, group) })
     return group.id
   })
 }
@@ -56,17 +55,17 @@ export function createGroup(realm: Realm, me: User, input: NewGroup): number {
 interface GroupChanges {
   name: string | undefined
   description: string | undefined
-  /** Only back into use; see `deactivateGroup`. */
+  /** Reactivation only: `deactivateGroup` deactivates. */
   isDeactivated: false | undefined
   settings: Partial<Record<UserGroupSetting, GroupValueUpdate>>
 }
 
-/** Of a deactivated group only the name can be changed, unless the same call takes it back into use. */
+/** Only the name of a deactivated group can change, unless the same request reactivates it. */
 export function changeGroup(realm: Realm, me: User, id: number, changes: GroupChanges): void {
   const { name, description, isDeactivated, settings } = changes
   const isMore = description !== undefined || Object.keys(settings).length > 0
   if (name === undefined && !isMore && isDeactivated === undefined) throw badRequest('No new data supplied')
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = findManaged(realm, me, id)
     const isReactivated = before.isDeactivated && isDeactivated === false
     if (before.isDeactivated && !isReactivated && isMore)
@@ -81,28 +80,28 @@ export function changeGroup(realm: Realm, me: User, id: number, changes: GroupCh
       isDeactivated: before.isDeactivated && !isReactivated,
       groupSettings: { ...before.groupSettings, ...values },
     }
-    turn.put('group', after)
-    if (isReactivated) publishActivation(realm, turn, after)
+    tx.put('group', after)
+    if (isReactivated) publishActivation(realm, tx, after)
     const data = {
       ...(renamed !== before.name && { name: renamed }),
       ...(described !== before.description && { description: described }),
       ...values,
     }
-    if (Object.keys(data).length > 0) publishGroup(realm, turn, after, { op: 'update', group_id: id, data })
+    if (Object.keys(data).length > 0) publishGroup(realm, tx, after, { op: 'update', group_id: id, data })
   })
 }
 
-/** Throws `CANNOT_DEACTIVATE_GROUP_IN_USE` while a group or a setting names it. */
+/** Throws `CANNOT_DEACTIVATE_GROUP_IN_USE` while another group or a setting refers to the group. */
 export function deactivateGroup(realm: Realm, me: User, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const group = findManaged(realm, me, id)
     expectActive(group)
     const objections = [...objectionsTo(realm, id)]
     if (objections.length > 0)
       throw new ChatError('CANNOT_DEACTIVATE_GROUP_IN_USE', 'Cannot deactivate user group in use.', { objections })
     const after = { ...group, isDeactivated: true }
-    turn.put('group', after)
-    publishActivation(realm, turn, after)
+    tx.put('group', after)
+    publishActivation(realm, tx, after)
   })
 }
 
@@ -112,7 +111,7 @@ function findManaged(realm: Realm, me: User, id: number): Group {
   return group
 }
 
-/** What the group itself and deactivated ones say of it does not count. */
+/** References from the group itself and from deactivated groups do not count. */
 function* objectionsTo({ state }: Realm, id: number): Generator<Record<string, unknown>> {
   const named = (settings: GroupSettings): string[] =>
     Object.keys(settings).filter((name) => groupsOf(settings[name]!).includes(id))

@@ -1,4 +1,4 @@
-/** Who is in a user group: accounts and other groups. Contract rows E98, E99; V56. */
+/** Changes the members of user groups: users and subgroups. Contract rows E98, E99; V56. */
 
 import { badRequest, forbidden } from '../../../base/error.ts'
 import { systemName } from '../../model/group-membership.ts'
@@ -9,7 +9,7 @@ import { expectActive, findGroup, findOwnGroup } from '../../permissions/group-f
 import { mayInGroup, mayManageGroup } from '../../permissions/group-rights.ts'
 import { mayAccess } from '../../permissions/user-access.ts'
 
-const SUBGROUPS_MAX = 1000 // each is looked into whenever the group's right is asked for
+const SUBGROUPS_MAX = 1000 // each check of the group's right visits all subgroups
 
 interface MembersChange {
   add: readonly number[]
@@ -23,7 +23,7 @@ export function changeMembers(realm: Realm, me: User, id: number, change: Member
   const isNothing = [add, remove, addSubgroups, removeSubgroups].every(({ length }) => length === 0)
   if (isNothing)
     throw badRequest('Nothing to do. Specify at least one of "add", "delete", "add_subgroups" or "delete_subgroups".')
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = findOwnGroup(realm, id)
     expectActive(before)
     expectMayChange(realm, me, before, change)
@@ -36,19 +36,19 @@ export function changeMembers(realm: Realm, me: User, id: number, change: Member
       isMissing: (group) => badRequest(`User group ${group} is not a subgroup of this group`),
     })
     const publishSight = watchGroup(realm, id, () => concerned(realm, change))
-    turn.put('group', { ...before, members, subgroups })
+    tx.put('group', { ...before, members, subgroups })
     const publish = (op: string, name: string, ids: readonly number[]): void => {
-      if (ids.length > 0) publishGroup(realm, turn, before, { op, group_id: id, [name]: [...new Set(ids)] })
+      if (ids.length > 0) publishGroup(realm, tx, before, { op, group_id: id, [name]: [...new Set(ids)] })
     }
     publish('add_members', 'user_ids', add)
     publish('remove_members', 'user_ids', remove)
     publish('add_subgroups', 'direct_subgroup_ids', addSubgroups)
     publish('remove_subgroups', 'direct_subgroup_ids', removeSubgroups)
-    publishSight(turn)
+    publishSight(tx)
   })
 }
 
-/** Whoever may join or leave does that alone. */
+/** can_join_group and can_leave_group allow a request only if the caller is its only user. */
 function expectMayChange(realm: Realm, me: User, group: Group, change: MembersChange): void {
   if (mayManageGroup(realm, group, me)) return
   const { add, remove, addSubgroups, removeSubgroups } = change
@@ -74,9 +74,9 @@ export function checkedMembers(realm: Realm, me: User, ids: readonly number[]): 
   return ascending(ids)
 }
 
-/** Ascending. Throws `BAD_REQUEST`, also where `group` would be in itself. */
+/** Ascending. Throws `BAD_REQUEST`, also for a cycle of groups. */
 export function checkedSubgroups(realm: Realm, ids: readonly number[], group?: Group): number[] {
-  // Cycles would go through a group above this one, whichever subgroup they begin with.
+  // A new cycle must pass through a supergroup of this group, whatever subgroup is added.
   const above = group === undefined ? new Set<number>() : realm.state.groupClosure.groupsAbove(group.id)
   for (const id of ids) {
     const subgroup = findGroup(realm, id)
@@ -104,7 +104,7 @@ function changed(
   return ascending(ids)
 }
 
-/** Of subgroups it may be anybody. */
+/** Users whose membership may change: with subgroups all active users. */
 function* concerned({ state }: Realm, { add, remove, addSubgroups, removeSubgroups }: MembersChange) {
   if (addSubgroups.length === 0 && removeSubgroups.length === 0) yield* [...add, ...remove]
   else for (const { id, isActive } of state.user.all()) if (isActive) yield id

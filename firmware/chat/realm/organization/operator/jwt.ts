@@ -1,33 +1,32 @@
 /**
- * Tokens of whoever signs people in elsewhere: JSON Web Tokens with one algorithm, which the appliance's administrator has set
- * together with its key; what a token says of its algorithm has to agree and decides nothing. RFC 7515, RFC 7519, RFC 8725;
- * contract row E3, design 10.
+ * JSON Web Tokens of a foreign sign-in service. The operator sets the key together with one algorithm; the algorithm in a token's header
+ * must match and never selects anything. RFC 7515, RFC 7519, RFC 8725; contract row E3.
  */
 
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { CofferError } from '../../../../base/error.ts'
 import type { JwtAlgorithm } from '../../../link/link.ts'
 
-/** Their members are what the token says; who said so was checked, and that it is good now, and for us. */
+/** Claims of a token whose signature, time and audience were verified. */
 export type Claims = Readonly<Record<string, unknown>>
 
 export interface Verification {
   algorithm: JwtAlgorithm
-  /** A secret, or a public key in PEM. */
+  /** Secret, or public key in PEM. */
   key: Uint8Array
   /** Seconds since the epoch. */
   nowS: number
-  /** What `aud` must name, if the token has one; '' has no name. */
+  /** Required value of `aud` if the token has one. '' accepts no token with `aud`. */
   audience: string
 }
 
 const TOKEN_CHARACTERS_MAX = 8192
-/** RFC 7518 section 3.2: a key of the size of the hash. */
+/** RFC 7518 section 3.2: at least as long as the hash. */
 const SECRET_BYTES_MIN = 32
 const RSA_BITS = { min: 2048, max: 8192 } as const
 const P256_SIGNATURE_BYTES = 64
 
-/** Null when it is not right, whatever the reason. */
+/** Returns null for an invalid token, whatever the reason. */
 export function readToken(token: string, { algorithm, key, nowS, audience }: Verification): Claims | null {
   if (token.length > TOKEN_CHARACTERS_MAX) return null
   const parts = token.split('.')
@@ -39,7 +38,7 @@ export function readToken(token: string, { algorithm, key, nowS, audience }: Ver
   return isSigned(algorithm, key, signed, signature) ? goodNow(objectOf(claims), nowS, audience) : null
 }
 
-/** Throws `invalid`, so that a key of another kind is not found out only when nobody can sign in. */
+/** Throws `invalid`, so that a wrong key is noticed when it is set and not when sign-ins fail. */
 export function checkJwtKey(algorithm: JwtAlgorithm, key: Uint8Array): void {
   if (algorithm === 'HS256') {
     if (key.length < SECRET_BYTES_MIN) throw invalid(`the key of HS256 must have at least ${SECRET_BYTES_MIN} bytes`)
@@ -82,7 +81,7 @@ function goodNow(claims: Claims | null, nowS: number, audience: string): Claims 
 
 const isTime = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 
-/** Of base64url without padding, in its one right form. */
+/** Accepts only canonical base64url without padding. */
 function bytesOf(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64url')
   return text !== '' && bytes.toString('base64url') === text ? bytes : null
@@ -103,7 +102,7 @@ function objectOf(bytes: Uint8Array): Record<string, unknown> | null {
 
 const isPem = (key: Uint8Array): boolean => Buffer.from(key).includes('-----BEGIN ')
 
-/** A private key is none, although OpenSSL would take the public half out of it. */
+/** Rejects private keys, from which OpenSSL would derive the public key. */
 function publicKey(key: Uint8Array): KeyObject | null {
   const pem = Buffer.from(key).toString('latin1').trim()
   if (!pem.startsWith('-----BEGIN PUBLIC KEY-----')) return null

@@ -1,4 +1,4 @@
-/** What the appliance's administrator sets of the organization and does for it, without an account in it. Design 2. */
+/** The operator's settings and actions for the organization, which need no account in it. */
 
 import { CofferError } from '../../../../base/error.ts'
 import { wipe } from '../../../../base/secret.ts'
@@ -24,7 +24,7 @@ export function operatorSettings({ state }: Realm): OperatorSettings {
   return { ...shown, jwt: jwt ? { algorithm: jwt.algorithm } : null }
 }
 
-/** What a token says that is right now; null when it is not, or nobody's are taken. */
+/** Returns null if the token is invalid or no key is set. Throws `storage` if the stored key cannot be opened. */
 export function claimsOf(realm: Realm, token: string): Claims | null {
   const { url, operator } = organizationOf(realm.state)
   if (!operator.jwt) return null
@@ -38,8 +38,8 @@ export function claimsOf(realm: Realm, token: string): Claims | null {
 }
 
 /**
- * Clients hear of what they show, and everybody is told in words who may read his messages from now on. No client takes
- * another address from an event: with one, all of them begin anew. Throws `invalid`.
+ * Publishes the changes and sends direct messages about changes of who may read messages or sign in. A new URL drops all event queues: no
+ * client takes a new URL from an event. Throws `invalid`.
  */
 export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): void {
   const { url: newUrl, jwt, ...others } = changes
@@ -92,18 +92,17 @@ function announcePreviews(realm: Realm, tx: Transaction, areShown: boolean): voi
   tellPeople(realm, tx, text)
 }
 
-/** Whoever has the key of the tokens can be anybody here. */
+/** Users must know: the owner of the key can sign in as any of them. */
 function announceTokens(realm: Realm, tx: Transaction, areTaken: boolean): void {
   const text = areTaken
-    ? 'The administrator of the server has set a key for tokens that sign people in. Whoever makes these tokens can sign in as anybody in this organization.'
+    ? 'The administrator of the server has set a key for tokens that sign people in. The issuer of these tokens can sign in as anybody in this organization.'
     : 'The administrator of the server has set that tokens sign nobody in any more.'
   tellPeople(realm, tx, text)
 }
 
 /**
- * A new password for an owner who has forgotten his: every key of the account is revoked, and every owner is told, since
- * whoever administers the appliance can get into any owner's account that way. An organization that was deactivated is active
- * again. Throws `notFound`.
+ * Sets a new password for an owner who has forgotten the old one and reactivates a deactivated organization. Revokes every key of the
+ * account and notifies all owners, because the operator can take over an owner's account this way. Throws `notFound`.
  */
 export async function recoverOwner(realm: Realm, passwords: Passwords, email: string, password: string): Promise<void> {
   const find = () => {
@@ -124,12 +123,11 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     tellPeople(realm, tx, text, ({ role }) => role === ROLES.owner)
     tx.onCommit(() => {
       realm.events.dropQueuesOf(user.id)
-      passwords.forgive([user.email, user.deliveryEmail]) // the owner is let in at once
+      passwords.forgive([user.email, user.deliveryEmail]) // the owner can sign in without waiting for the login limiter
     })
   })
 }
 
-/** In a direct message of the service to each person that `isMeant`. */
 function tellPeople(realm: Realm, tx: Transaction, text: string, isMeant: (user: User) => boolean = () => true): void {
   for (const user of [...realm.state.user.all()].filter(({ isActive, bot }) => isActive && bot === null)) {
     if (!isMeant(user)) continue

@@ -1,4 +1,4 @@
-/** Changing what is set of the organisation. Contract section 2.6, rows E103 and E104, V22, V23, V36. */
+/** Changes settings of the organization. Contract section 2.6, rows E103 and E104, V22, V23, V36. */
 
 import { badRequest } from '../../../base/error.ts'
 import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../../model/group-settings.ts'
@@ -20,7 +20,7 @@ import { updatedGroupValues } from '../../permissions/group-update.ts'
 export type GivenRealmSettings = Readonly<Partial<Record<RealmSettingName, SettingValue>>>
 export type GivenGroups = Readonly<Partial<Record<RealmGroupSetting, GroupValueUpdate>>>
 
-/** Channels that something is told in: -1 for none. */
+/** Settings whose value is a channel for announcements or reports. -1: none. */
 const CHANNEL_SETTINGS: readonly RealmSettingName[] = [
   'new_stream_announcements_stream_id',
   'signup_announcements_stream_id',
@@ -28,7 +28,7 @@ const CHANNEL_SETTINGS: readonly RealmSettingName[] = [
   'moderation_request_channel_id',
 ]
 
-/** Throws `BAD_REQUEST` for a channel that the caller may not know of, and for a public one to which reports would go. */
+/** Throws `BAD_REQUEST` for a channel that the caller may not see, an archived one, and a public one for reports. */
 export function expectChannels(realm: Realm, me: User, input: GivenRealmSettings): void {
   for (const name of CHANNEL_SETTINGS) {
     const id = input[name]
@@ -40,7 +40,7 @@ export function expectChannels(realm: Realm, me: User, input: GivenRealmSettings
   }
 }
 
-/** Within a change: what differs now, by its name. */
+/** Returns the settings that changed, by name. */
 export function changeRealmSettings(
   realm: Realm,
   tx: Transaction,
@@ -70,7 +70,6 @@ const current = (realm: Realm, name: RealmSettingName): SettingValue => {
   return name === 'name' ? organization.name : realmSetting(organization, name)
 }
 
-/** Each by an event of its own, or together with others: the table says which. */
 function publishChanges(realm: Realm, tx: Transaction, changed: Readonly<Record<string, SettingValue>>): void {
   const together: Record<string, SettingValue> = {}
   for (const [property, value] of Object.entries(changed)) {
@@ -88,8 +87,8 @@ const publishTogether = (tx: Transaction, data: Readonly<Record<string, unknown>
   tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property: 'default', data }) })
 
 /**
- * Within a change: what differs now, by its name. Throws `EXPECTATION_MISMATCH` where a value is not what the caller takes
- * it for, `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST`.
+ * Returns the settings that changed, by name. Throws `EXPECTATION_MISMATCH` if `old` of an update is not the stored value,
+ * `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST`.
  */
 export function changeRealmGroups(realm: Realm, tx: Transaction, input: GivenGroups): Record<string, GroupValue> {
   const changed = updatedGroupValues(realm, REALM_GROUP_SETTINGS, realmGroupValues(realm), input)
@@ -101,12 +100,11 @@ export function changeRealmGroups(realm: Realm, tx: Transaction, input: GivenGro
   return changed
 }
 
-/** They see others than before, or no longer: their clients begin anew. Contract section 7.7. */
+/** Guests now see other users, so their clients have to register again. Contract section 7.7. */
 function dropQueuesOfGuests({ state, events }: Realm): void {
   for (const { id, role } of state.user.all()) if (role === ROLES.guest) events.dropQueuesOf(id)
 }
 
-/** Within a change: of accounts to come. */
 export function changeUserDefaults(
   realm: Realm,
   tx: Transaction,

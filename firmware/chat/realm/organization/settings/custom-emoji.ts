@@ -1,4 +1,4 @@
-/** Making emoji of the organisation's own, and putting them out of use. Contract section 2.5, rows E115 and E116, V28. */
+/** Adds and deactivates custom emoji. Contract section 2.5, rows E115 and E116, V28. */
 
 import { badRequest, forbidden, notFound } from '../../../base/error.ts'
 import { emojiCode } from '../../../data/emoji.ts'
@@ -14,9 +14,9 @@ export const EMOJI_BYTES_MAX = 5 * 1024 * 1024 // contract section 9
 const CHARACTERS = /^[0-9a-z._-]{1,100}$/
 const END = /[0-9a-z]$/
 const PATH = `/user_avatars/${REALM_ID}/emoji/images/`
-const EXTRA_NAME = 'zulip' // the one emoji that is of neither kind
+const EXTRA_NAME = 'zulip' // the only emoji that is neither Unicode nor custom
 
-/** Before its picture is read, and again when it is there. Throws `BAD_REQUEST`. */
+/** Called before the picture is read, and again within the transaction. Returns the normalized name. Throws `BAD_REQUEST`. */
 export function expectMayAddEmoji(realm: Realm, me: User, input: string): string {
   const name = input.trim().replaceAll(' ', '_')
   if (!mayInRealm(realm, 'can_add_custom_emoji_group', me)) throw forbidden('Insufficient permission')
@@ -32,7 +32,7 @@ export function expectMayAddEmoji(realm: Realm, me: User, input: string): string
   return name
 }
 
-/** The picture is on disk before anybody hears of it. */
+/** Writes the picture to disk before the event is published. */
 export function addEmoji(realm: Realm, me: User, input: string, bytes: Uint8Array): void {
   realm.transaction((tx) => {
     const name = expectMayAddEmoji(realm, me, input)
@@ -53,7 +53,7 @@ export function addEmoji(realm: Realm, me: User, input: string, bytes: Uint8Arra
   })
 }
 
-/** It stays for the messages that show it. */
+/** The picture is retained for messages that show it. */
 export function deactivateEmoji(realm: Realm, me: User, name: string): void {
   realm.transaction((tx) => {
     const emoji = activeEmoji(realm, name)
@@ -65,7 +65,7 @@ export function deactivateEmoji(realm: Realm, me: User, name: string): void {
   })
 }
 
-/** By the name of its file, which nobody can guess. */
+/** `file` contains a random token, which protects the picture. */
 export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint8Array | undefined {
   const token = /^([0-9a-f]{32})\.png$/.exec(file)?.[1]
   return token === undefined ? undefined : realm.store.files.picture((isStill ? stillName : fileName)(token))

@@ -1,4 +1,4 @@
-/** Where the addresses of accounts may be, as far as the organisation limits that. Contract sections 2.5 and 11.20, rows E110 to E113, V27. */
+/** Email domains to which the organization may restrict accounts. Contract sections 2.5 and 11.20, rows E110 to E113, V27. */
 
 import { badRequest } from '../../../base/error.ts'
 import { isDisposableDomain } from '../../../data/disposable-domains.ts'
@@ -11,43 +11,42 @@ import { changeRealmSettings } from './change.ts'
 const CHARACTERS_MAX = 80
 const DOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
-/** By name. */
 export const domainObjects = ({ state }: Realm) =>
   [...state.realmDomain.all()].map(domainObject).sort((a, b) => (a.domain < b.domain ? -1 : 1))
 
 const domainObject = ({ domain, allowSubdomains }: RealmDomain) => ({ domain, allow_subdomains: allowSubdomains })
 
-/** Throws `BAD_REQUEST` for what is none, and for one that is there. */
+/** Throws `BAD_REQUEST` for an invalid domain and one that already exists. */
 export function addDomain(realm: Realm, input: string, allowSubdomains: boolean): [id: number, domain: string] {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     const domain = input.trim().toLowerCase()
     if (domain.length > CHARACTERS_MAX || !DOMAIN.test(domain)) throw badRequest(`Invalid domain: '${domain}'`)
     if (realm.state.realmDomain.has(domain))
       throw badRequest(`The domain ${domain} is already a part of your organization.`)
-    const added = { id: turn.nextId('realmDomain'), domain, allowSubdomains }
-    turn.put('realmDomain', added)
+    const added = { id: tx.nextId('realmDomain'), domain, allowSubdomains }
+    tx.put('realmDomain', added)
     const body = { op: 'add', realm_domain: domainObject(added) }
-    turn.publish({ type: 'realm_domains', to: 'everyone', make: () => body })
+    tx.publish({ type: 'realm_domains', to: 'everyone', make: () => body })
     return [added.id, domain]
   })
 }
 
 export function changeDomain(realm: Realm, input: string, allowSubdomains: boolean): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const after = { ...find(realm, input), allowSubdomains }
-    turn.put('realmDomain', after)
+    tx.put('realmDomain', after)
     const body = { op: 'change', realm_domain: domainObject(after) }
-    turn.publish({ type: 'realm_domains', to: 'everyone', make: () => body })
+    tx.publish({ type: 'realm_domains', to: 'everyone', make: () => body })
   })
 }
 
-/** With the last one goes the limit: otherwise nobody could come any more. */
+/** Removing the last domain also lifts the restriction: otherwise no further account could be created. */
 export function removeDomain(realm: Realm, input: string): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const { domain } = find(realm, input)
-    turn.remove('realmDomain', domain)
-    if (realm.state.realmDomain.size === 0) changeRealmSettings(realm, turn, { emails_restricted_to_domains: false })
-    turn.publish({ type: 'realm_domains', to: 'everyone', make: () => ({ op: 'remove', domain }) })
+    tx.remove('realmDomain', domain)
+    if (realm.state.realmDomain.size === 0) changeRealmSettings(realm, tx, { emails_restricted_to_domains: false })
+    tx.publish({ type: 'realm_domains', to: 'everyone', make: () => ({ op: 'remove', domain }) })
   })
 }
 
@@ -57,7 +56,7 @@ function find({ state }: Realm, input: string): RealmDomain {
   return domain
 }
 
-/** Of a person's address, before an account gets it. Throws `BAD_REQUEST`. */
+/** Checks a person's address before an account gets it. Throws `BAD_REQUEST`. */
 export function expectAllowedAddress(realm: Realm, email: string): void {
   switch (refusalOf(realm, email)) {
     case 'outside':
@@ -67,7 +66,6 @@ export function expectAllowedAddress(realm: Realm, email: string): void {
   }
 }
 
-/** Why the organisation wants no account with it; null: it does. */
 export function refusalOf(realm: Realm, email: string): 'outside' | 'disposable' | null {
   const organization = organizationOf(realm.state)
   const at = email.lastIndexOf('@')
@@ -79,6 +77,6 @@ export function refusalOf(realm: Realm, email: string): 'outside' | 'disposable'
   const isAllowed = [...realm.state.realmDomain.all()].some(
     ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
   )
-  // One mailbox has any number of addresses with a plus sign: the limit would limit nothing.
+  // One mailbox has any number of addresses with a plus sign, which would evade the restriction.
   return isAllowed && !local.includes('+') ? null : 'outside'
 }

@@ -1,4 +1,4 @@
-/** Patterns of the organisation that become links in messages and topics. Contract section 2.5, rows E105 to E109, V31. */
+/** Linkifiers: patterns of the organization that become links in messages and topics. Contract section 2.5, rows E105 to E109, V31. */
 
 import { expectName } from '../../../base/characters.ts'
 import { badRequest } from '../../../base/error.ts'
@@ -9,13 +9,13 @@ import type { Linkifier } from '../../model/records.ts'
 import type { Transaction } from '../../model/transaction.ts'
 
 const PATTERN_CHARACTERS_MAX = 500
-const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts
+const PATTERN_SIZE_MAX = 200 // instructions; render/linkifiers.ts bounds the work of all patterns in one message
 const TEMPLATE_CHARACTERS_MAX = 1000
 
 const ALTERNATIVES_MAX = 10
 
-/** Undefined: not given. An empty text is none. */
-interface GivenLinkifier {
+/** Undefined: not in the request. An empty text removes the value. */
+interface LinkifierInput {
   pattern: string
   urlTemplate: string
   exampleInput: string | undefined
@@ -27,7 +27,6 @@ type CheckedLinkifier = Omit<Linkifier, 'id' | 'order'>
 
 const inOrder = ({ state }: Realm): Linkifier[] => [...state.linkifier.all()].sort((a, b) => a.order - b.order)
 
-/** In their order. */
 export const linkifierObjects = (realm: Realm) =>
   inOrder(realm).map(({ id, pattern, urlTemplate, exampleInput, reverseTemplate, alternativeUrlTemplates }) => ({
     id,
@@ -38,8 +37,8 @@ export const linkifierObjects = (realm: Realm) =>
     alternative_url_templates: alternativeUrlTemplates ?? [],
   }))
 
-/** Its id; it comes last. Throws `BAD_REQUEST`. */
-export function addLinkifier(realm: Realm, input: GivenLinkifier): number {
+/** Appends a linkifier and returns its id. Throws `BAD_REQUEST`. */
+export function addLinkifier(realm: Realm, input: LinkifierInput): number {
   return realm.transaction((tx) => {
     const others = inOrder(realm)
     const linkifier = { ...checked(realm, input, undefined), id: tx.nextId('linkifier') }
@@ -48,7 +47,7 @@ export function addLinkifier(realm: Realm, input: GivenLinkifier): number {
   })
 }
 
-export function changeLinkifier(realm: Realm, id: number, input: GivenLinkifier): void {
+export function changeLinkifier(realm: Realm, id: number, input: LinkifierInput): void {
   realm.transaction((tx) => {
     const before = find(realm, id)
     put(realm, tx, { ...before, ...checked(realm, input, before) })
@@ -63,7 +62,7 @@ export function removeLinkifier(realm: Realm, id: number): void {
   })
 }
 
-/** `ids` are all there are. */
+/** `ids` must contain every linkifier once. */
 export function orderLinkifiers(realm: Realm, ids: readonly number[]): void {
   realm.transaction((tx) => {
     const before = inOrder(realm)
@@ -79,7 +78,6 @@ function put(realm: Realm, tx: Transaction, linkifier: Linkifier): void {
   publishLinkifiers(realm, tx)
 }
 
-/** Clients that know no templates know no linkifiers. */
 function publishLinkifiers(realm: Realm, tx: Transaction): void {
   const realm_linkifiers = linkifierObjects(realm)
   tx.publish({
@@ -95,7 +93,7 @@ function find({ state }: Realm, id: number): Linkifier {
   return linkifier
 }
 
-function checked(realm: Realm, input: GivenLinkifier, before: Linkifier | undefined): CheckedLinkifier {
+function checked(realm: Realm, input: LinkifierInput, before: Linkifier | undefined): CheckedLinkifier {
   const pattern = input.pattern.trim()
   const urlTemplate = input.urlTemplate.trim()
   if (pattern.length > PATTERN_CHARACTERS_MAX)
@@ -110,7 +108,7 @@ function checked(realm: Realm, input: GivenLinkifier, before: Linkifier | undefi
   return { pattern, urlTemplate, ...reversal(input, { pattern, groups }, before) }
 }
 
-/** Null for a template whose variables are the pattern's groups. */
+/** Returns an error text, or null if the template's variables are the pattern's groups. */
 function problemOf(urlTemplate: string, groups: readonly string[]): string | null {
   const variables = templateVariables(urlTemplate)
   if (variables === null || urlTemplate === '') return 'Invalid URL template.'
@@ -121,9 +119,9 @@ function problemOf(urlTemplate: string, groups: readonly string[]): string | nul
   return null
 }
 
-/** How clients write a pasted address as a text that matches. What is not given stays as long as it fits the pattern. */
+/** Templates by which clients turn a pasted URL into a matching text. Undefined members stay unchanged if they still fit the pattern. */
 function reversal(
-  input: GivenLinkifier,
+  input: LinkifierInput,
   { pattern, groups }: { pattern: string; groups: readonly string[] },
   before: Linkifier | undefined,
 ): Pick<Linkifier, 'exampleInput' | 'reverseTemplate' | 'alternativeUrlTemplates'> {
@@ -142,7 +140,7 @@ function reversal(
 }
 
 function reverseTemplateOf(
-  { reverseTemplate: given }: GivenLinkifier,
+  { reverseTemplate: given }: LinkifierInput,
   exampleInput: string | null,
   groups: readonly string[],
   before: Linkifier | undefined,
@@ -162,7 +160,7 @@ function reverseTemplateOf(
 const VARIABLE = /\{([^{}]*)\}/g
 
 function alternativesOf(
-  { alternativeUrlTemplates: given }: GivenLinkifier,
+  { alternativeUrlTemplates: given }: LinkifierInput,
   groups: readonly string[],
   before: Linkifier | undefined,
 ): readonly string[] {

@@ -1,4 +1,4 @@
-/** The organisation's icon and logos, as clients find them. Contract row E120, V23. */
+/** Icon and logos of the organization. Contract row E120, V23. */
 
 import type { Realm } from '../../model/realm.ts'
 import { type Organization, REALM_ID, type RealmPicture } from '../../model/records.ts'
@@ -11,7 +11,7 @@ const LOGO_URL_UNSET = '/static/logo.svg'
 
 export const REALM_PICTURES = ['icon', 'logo', 'night_logo'] as const satisfies readonly RealmPicture[]
 
-/** Where it is and whose: `U` of the organisation's own, otherwise what clients show for all. */
+/** URL and source: `U` for an uploaded picture, otherwise the default of all organizations. */
 export function pictureFields({ pictures }: Organization, picture: RealmPicture): Record<string, string> {
   const own = pictures?.[picture]
   const unset = picture === 'icon' ? ICON_URL_UNSET : LOGO_URL_UNSET
@@ -28,7 +28,7 @@ export function realmPicture(realm: Realm, picture: RealmPicture): Uint8Array | 
   return own?.isSet ? realm.store.files.picture(fileName(picture, own.version)) : undefined
 }
 
-/** Null: back to what clients show for all. On disk before anybody hears of it; the old one goes after that. */
+/** Null restores the default. Writes the picture to disk before the event is published, and deletes the old one after the commit. */
 export function setRealmPicture(realm: Realm, picture: RealmPicture, bytes: Uint8Array | null): Record<string, string> {
   return realm.transaction((tx) => {
     const organization = organizationOf(realm.state)
@@ -47,7 +47,7 @@ function publish(tx: Transaction, property: RealmPicture, data: Record<string, s
   tx.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property, data }) })
 }
 
-/** The change is made by then, and must not seem to have failed. */
+/** Best effort: the change is committed and must not seem to have failed. */
 function forget(realm: Realm, picture: RealmPicture, version: number): void {
   try {
     realm.store.files.removePicture(fileName(picture, version))

@@ -1,4 +1,4 @@
-/** Pages that run the code of a message. Contract section 2.5, row E118, V32. */
+/** Code playgrounds: sites that run code of a message. Contract section 2.5, row E118, V32. */
 
 import { badRequest, invalidParameter } from '../../../base/error.ts'
 import { templateVariables } from '../../../render/url-template.ts'
@@ -9,7 +9,7 @@ const NAME_CHARACTERS_MAX = 100
 const LANGUAGE = /^[ a-zA-Z0-9_+\-./#]{1,40}$/
 const TEMPLATE_CHARACTERS_MAX = 1000
 
-interface GivenPlayground {
+interface PlaygroundInput {
   name: string
   language: string
   urlTemplate: string
@@ -23,8 +23,8 @@ export const playgroundObjects = ({ state }: Realm) =>
     url_template: urlTemplate,
   }))
 
-/** Its id. Throws `BAD_REQUEST` and `REQUEST_VARIABLE_INVALID`. */
-export function addPlayground(realm: Realm, input: GivenPlayground): number {
+/** Throws `BAD_REQUEST` and `REQUEST_VARIABLE_INVALID`. */
+export function addPlayground(realm: Realm, input: PlaygroundInput): number {
   return realm.transaction((tx) => {
     const playground = { ...checked(input), id: tx.nextId('playground') }
     for (const { name, language } of realm.state.playground.all())
@@ -49,7 +49,7 @@ function publish(realm: Realm, tx: Transaction): void {
   tx.publish({ type: 'realm_playgrounds', to: 'everyone', make: () => ({ realm_playgrounds }) })
 }
 
-function checked(input: GivenPlayground): GivenPlayground {
+function checked(input: PlaygroundInput): PlaygroundInput {
   const [name, language, urlTemplate] = [input.name.trim(), input.language.trim(), input.urlTemplate.trim()]
   if (name === '' || [...name].length > NAME_CHARACTERS_MAX)
     throw invalidParameter('name', `name must have 1 to ${NAME_CHARACTERS_MAX} characters`)

@@ -1,4 +1,4 @@
-/** Messages that somebody finds moderators should see: told in the channel for that. Contract row E25. */
+/** Reports of messages to moderators, in the channel for reports. Contract row E25. */
 
 import { badRequest, invalidParameter } from '../../../base/error.ts'
 import type { MessageRow } from '../../../store/messages.ts'
@@ -13,7 +13,6 @@ import { organizationOf } from '../../model/state.ts'
 import { cutTopic } from '../../model/topic-names.ts'
 import { silently } from '../channels/notices.ts'
 
-/** By the keys of the API. */
 export const REPORT_TYPES = {
   spam: 'Spam',
   harassment: 'Harassment',
@@ -25,22 +24,22 @@ export type ReportType = keyof typeof REPORT_TYPES
 
 const DESCRIPTION_CHARACTERS_MAX = 1000
 
-/** Throws `BAD_REQUEST` for a message that the caller may not read, and where there is no channel for reports. */
+/** Throws `BAD_REQUEST` if the caller may not read the message or there is no channel for reports. */
 export function reportMessage(realm: Realm, me: User, id: number, type: ReportType, input: string): void {
   const description = input.trim()
   if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
     throw invalidParameter('description', `description must have at most ${DESCRIPTION_CHARACTERS_MAX} characters`)
   if (type === 'other' && description === '') throw badRequest('An explanation is required.')
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const message = accessMessage(realm, me, id)
     const channel = moderationChannel(realm)
     const sender = realm.state.user.get(message.sender)!
     const place = { kind: 'channel', channel, topic: cutTopic(`${sender.fullName}'s moderation requests`) } as const
-    deliverNotice(realm, turn, notificationBot(realm), place, contentOf(realm, me, message, type, description))
+    deliverNotice(realm, tx, notificationBot(realm), place, contentOf(realm, me, message, type, description))
   })
 }
 
-/** Private: one that was public when it was chosen, or became so, is none. */
+/** Rejects a channel that is public, whenever it became so. */
 function moderationChannel(realm: Realm): Channel {
   const channel = realm.state.channel.get(realmSetting(organizationOf(realm.state), 'moderation_request_channel_id'))
   if (channel === undefined || channel.isArchived || !channel.isPrivate)

@@ -1,11 +1,11 @@
 /**
- * The first picture of an animated one, for clients that show it until somebody points at it: the file without its others. No
- * pixel is decoded. GIF: GIF89a. APNG: W3C PNG, third edition, section 11.3.5. WebP: RFC 9649 section 2.7.
+ * Extracts the first frame of an animated picture, which clients show until the pointer is over it. Copies parts of the file and decodes no
+ * pixel. GIF: GIF89a. APNG: W3C PNG, third edition, section 11.3.5. WebP: RFC 9649 section 2.7.
  */
 
 import { imageHeader } from '../../messages/images.ts'
 
-/** Null: it does not move, or is no picture of these kinds. */
+/** Returns null for pictures without animation and for other formats. */
 export function stillOf(file: Uint8Array): Uint8Array | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length)
   switch (imageHeader(bytes)?.type) {
@@ -23,24 +23,22 @@ export function stillOf(file: Uint8Array): Uint8Array | null {
 const GIF_HEADER_BYTES = 13
 const [EXTENSION, IMAGE, TRAILER] = [0x21, 0x2c, 0x3b]
 
-/** All up to the end of its first image. */
 function stillOfGif(bytes: Buffer): Uint8Array | null {
   let first = 0
   for (let at = GIF_HEADER_BYTES + tableBytes(bytes[10]!); at < bytes.length; ) {
     if (bytes[at] === EXTENSION) at = afterBlocks(bytes, at + 2)
     else if (bytes[at] === IMAGE) {
       if (first > 0) return Buffer.concat([bytes.subarray(0, first), Uint8Array.of(TRAILER)])
-      at = afterBlocks(bytes, at + 11 + tableBytes(bytes[at + 9] ?? 0)) // a descriptor, its table, a size of codes
+      at = afterBlocks(bytes, at + 11 + tableBytes(bytes[at + 9] ?? 0)) // image descriptor, color table, LZW minimum code size
       first = at
     } else break
   }
   return null
 }
 
-/** Of the table of colors that these flags tell of. */
 const tableBytes = (flags: number): number => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0)
 
-/** Each block begins with its length, the last has none. */
+/** Each block begins with its length; a length of 0 ends the sequence. */
 function afterBlocks(bytes: Buffer, from: number): number {
   let at = from
   while (at < bytes.length && bytes[at] !== 0) at += 1 + bytes[at]!
@@ -50,13 +48,13 @@ function afterBlocks(bytes: Buffer, from: number): number {
 const SIGNATURE_BYTES = 8
 const OF_ANIMATIONS = ['acTL', 'fcTL', 'fdAT']
 
-/** What shows it where animations are not known. */
+/** Copies all chunks except those of the animation: the picture for viewers without APNG. */
 function stillOfPng(bytes: Buffer): Uint8Array | null {
   const kept = [bytes.subarray(0, SIGNATURE_BYTES)]
   let frames = 0
   for (let at = SIGNATURE_BYTES; at + 12 <= bytes.length; ) {
     const type = bytes.toString('latin1', at + 4, at + 8)
-    const end = at + 12 + bytes.readUInt32BE(at) // a length, a type, a checksum
+    const end = at + 12 + bytes.readUInt32BE(at) // length, type and checksum
     if (type === 'fcTL') frames++
     if (!OF_ANIMATIONS.includes(type)) kept.push(bytes.subarray(at, end))
     at = end
@@ -66,7 +64,6 @@ function stillOfPng(bytes: Buffer): Uint8Array | null {
 
 const RIFF_BYTES = 12
 
-/** An animation of one frame. */
 function stillOfWebp(bytes: Buffer): Uint8Array | null {
   const kept = [bytes.subarray(0, RIFF_BYTES)]
   let frames = 0

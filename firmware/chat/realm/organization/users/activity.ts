@@ -1,4 +1,4 @@
-/** Deactivating and reactivating accounts. Contract section 3.4, rows E73 to E75, and E92 for bots. */
+/** Deactivates and reactivates accounts. Contract section 3.4, rows E73 to E75, and E92 for bots. */
 
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
@@ -14,7 +14,7 @@ import { viewersOf } from '../../permissions/channel-find.ts'
 import { begun, ended } from '../channels/subscribe.ts'
 import { revokeInvitationsOf } from './invitations.ts'
 
-/** Within a change: the account's bots go first. Its keys stay: they are answered that it is deactivated. */
+/** Deactivates the account's bots first. The keys stay, so that their clients get the error for a deactivated account. */
 export function deactivate(realm: Realm, tx: Transaction, user: User): void {
   if (!user.isActive) return
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, tx, bot)
@@ -26,7 +26,7 @@ export function deactivate(realm: Realm, tx: Transaction, user: User): void {
   tx.onCommit(() => realm.events.dropQueuesOf(user.id))
 }
 
-/** Within a change. Bots of the account stay as they are: each is reactivated by itself. */
+/** The account's bots stay deactivated: each is reactivated separately. */
 export function reactivate(realm: Realm, tx: Transaction, user: User): void {
   if (!user.isActive) setActive(realm, tx, user, true)
 }
@@ -41,7 +41,7 @@ function setActive(realm: Realm, tx: Transaction, before: User, isActive: boolea
     const channel = realm.state.channel.get(channelId)
     if (channel === undefined || !subscription.isActive) continue
     const intervals = (isActive ? begun : ended)(realm, channel, subscription.intervals)
-    tx.put('subscription', { ...subscription, intervals }) // he stays subscribed
+    tx.put('subscription', { ...subscription, intervals }) // isActive of the subscription stays true
     const viewers = viewersOf(realm, channel)
     if (isActive) publishPeers(tx, 'peer_add', channel, [after.id], viewers)
     else publishPeers(tx, 'peer_remove', channel, [after.id], viewers, 'deactivation')

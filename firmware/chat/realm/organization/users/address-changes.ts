@@ -1,4 +1,4 @@
-/** How often somebody may change his address: each old one may go to another account at once. Contract section 1.5. */
+/** Limits how often a user may change the address: each old address becomes free for another account at once. Contract section 1.5. */
 
 import { ChatError } from '../../../base/error.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
@@ -10,7 +10,7 @@ const PER_DAY = 5
 
 const changesOf = new WeakMap<Realm, Map<number, number[]>>()
 
-/** Counts one. Throws `RATE_LIMIT_HIT`. */
+/** Counts a change. Throws `RATE_LIMIT_HIT`. */
 export function countAddressChange(realm: Realm, userId: number): void {
   const now = nowOf(realm)
   const changes = changesOf.get(realm) ?? new Map<number, number[]>()

@@ -1,4 +1,4 @@
-/** Words that somebody wants to be told of wherever they are said. Contract row E82, V1. */
+/** Alert words: a user is notified of messages that contain them. Contract row E82, V1. */
 
 import { invalidParameter } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -9,7 +9,7 @@ const WORD_CHARACTERS_MAX = 100
 export const alertWordsOf = (realm: Realm, user: User): readonly string[] =>
   realm.state.alertWords.get(user.id)?.value ?? []
 
-/** Words are the same in any case: the first that was given stays. Throws `BAD_REQUEST` when there are too many. */
+/** Ignores words that differ only in case from an existing one. Throws `BAD_REQUEST` if there are too many. */
 export function addAlertWords(realm: Realm, me: User, input: readonly string[]): readonly string[] {
   const before = alertWordsOf(realm, me)
   const known = new Set(before.map(key))
@@ -30,9 +30,9 @@ export function removeAlertWords(realm: Realm, me: User, input: readonly string[
 }
 
 function put(realm: Realm, me: User, words: readonly string[]): readonly string[] {
-  return realm.transaction((turn) => {
-    turn.put('alertWords', { userId: me.id, value: words })
-    turn.publish({ type: 'alert_words', to: [me.id], make: () => ({ alert_words: words }) })
+  return realm.transaction((tx) => {
+    tx.put('alertWords', { userId: me.id, value: words })
+    tx.publish({ type: 'alert_words', to: [me.id], make: () => ({ alert_words: words }) })
     return words
   })
 }

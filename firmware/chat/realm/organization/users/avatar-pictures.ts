@@ -1,4 +1,4 @@
-/** Pictures that accounts set for themselves. Contract rows E85, E90 and E91. */
+/** Pictures that users upload for their accounts. Contract rows E85, E90 and E91. */
 
 import { ChatError } from '../../../base/error.ts'
 import { imageHeader } from '../../messages/images.ts'
@@ -11,7 +11,7 @@ import { publishAvatar } from '../../objects/user-events.ts'
 
 export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib
 
-/** All of the file. Throws `BAD_IMAGE` for what is no picture that browsers show, and what `whole` throws. */
+/** Throws `BAD_IMAGE` for a file that is not a picture for browsers, and the errors of `whole`. */
 export async function readPicture(file: { whole(): Promise<Uint8Array> }): Promise<Uint8Array> {
   const bytes = await file.whole()
   if (imageHeader(bytes) === null)
@@ -19,9 +19,9 @@ export async function readPicture(file: { whole(): Promise<Uint8Array> }): Promi
   return bytes
 }
 
-/** Whatever is in it, a browser that opens it alone runs nothing. */
+/** Keeps a browser that opens the picture by itself from running anything in it. */
 export const PICTURE_HEADERS = {
-  'cache-control': 'private, max-age=86400', // the address changes with the picture
+  'cache-control': 'private, max-age=86400', // the URL changes with the picture
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
 }
@@ -32,14 +32,13 @@ const pictureName = ({ id, avatarVersion }: Pick<User, 'id' | 'avatarVersion'>):
 export const pictureOf = (realm: Realm, user: User): Uint8Array | undefined =>
   user.avatarSource === 'U' ? realm.store.files.picture(pictureName(user)) : undefined
 
-/** Within a change. The picture is on disk before the account says that it has it, and the old one goes after that. */
+/** Writes the picture to disk before the account refers to it, and deletes the old one after the commit. */
 export function setPicture(realm: Realm, tx: Transaction, user: User, bytes: Uint8Array): User {
   const after: User = { ...user, avatarSource: 'U', avatarVersion: user.avatarVersion + 1 }
   realm.store.files.putPicture(pictureName(after), bytes)
   return put(realm, tx, user, after)
 }
 
-/** Within a change: back to what the organisation has for all. */
 export const removePicture = (realm: Realm, tx: Transaction, user: User): User =>
   put(realm, tx, user, {
     ...user,
@@ -47,7 +46,7 @@ export const removePicture = (realm: Realm, tx: Transaction, user: User): User =
     avatarVersion: user.avatarVersion + 1,
   })
 
-/** The change is made by then, and must not seem to have failed: what stays for a full disk is of no account any more. */
+/** Best effort: the change is committed and must not seem to have failed. No account refers to a file that stays. */
 function forget(realm: Realm, before: User): void {
   try {
     realm.store.files.removePicture(pictureName(before))

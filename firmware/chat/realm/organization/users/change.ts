@@ -1,4 +1,4 @@
-/** Changing accounts: name, role, address. Contract section 3.4, rows E71 and E72. */
+/** Creates accounts and changes their names, roles and addresses. Contract section 3.4, rows E71 and E72. */
 
 import { badRequest, ChatError, forbidden } from '../../../base/error.ts'
 import { markUnreadableRead } from '../../messages/access-lost.ts'
@@ -21,7 +21,6 @@ import { expectAllowedAddress } from '../settings/domains.ts'
 import { giveHistory } from './history.ts'
 import { welcome } from './welcome.ts'
 
-/** Within a change: an account that everybody hears of. */
 export function addUser(realm: Realm, tx: Transaction, input: NewUser): User {
   const user = createUser(realm, tx, input)
   publishNewUser(realm, tx, user)
@@ -29,15 +28,15 @@ export function addUser(realm: Realm, tx: Transaction, input: NewUser): User {
   return user
 }
 
-/** Where nothing else is said, the channels that are for all, and what the organization says to everybody who is new. */
+/** Defaults: the default channels and the organization's welcome message. */
 interface Beginning {
   channels?: readonly Channel[]
   welcomeText?: string
 }
 
 /**
- * Within a change: the same for a person, who finds himself in channels and is welcomed. Throws `BAD_REQUEST` for an address
- * that the organization does not take.
+ * Creates the account of a person, subscribes it to channels and sends the welcome messages. Throws `BAD_REQUEST` for an address that the
+ * organization does not allow.
  */
 export function addPerson(
   realm: Realm,
@@ -60,7 +59,7 @@ export function addPerson(
   return user
 }
 
-/** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no name, `BAD_REQUEST` for one that is taken. */
+/** Throws `REQUEST_VARIABLE_INVALID` for an invalid name, `BAD_REQUEST` for one that is taken. */
 export function changeName(realm: Realm, tx: Transaction, user: User, input: string): User {
   const name = checkedName(input)
   if (name === user.fullName) return user
@@ -71,7 +70,7 @@ export function changeName(realm: Realm, tx: Transaction, user: User, input: str
   return after
 }
 
-/** Names may be shared unless the organisation wants none to be; compared without case. */
+/** Throws `BAD_REQUEST` if another active account has the name, in any case, and the organization requires unique names. */
 export function expectFreeName(realm: Realm, name: string, user: User | null): void {
   if (!realmSetting(organizationOf(realm.state), 'require_unique_names')) return
   const key = name.toLowerCase()
@@ -81,7 +80,7 @@ export function expectFreeName(realm: Realm, name: string, user: User | null): v
   }
 }
 
-/** Within a change: only owners make and unmake owners, and one stays. A bot may have at most the role of its owner. */
+/** Only owners may add and remove owners, and one owner must remain. The role of a bot must not be above its owner's. */
 export function changeRole(realm: Realm, tx: Transaction, me: User, user: User, role: Role): User {
   if (role === user.role) return user
   if ((role === ROLES.owner || user.role === ROLES.owner) && me.role !== ROLES.owner)
@@ -94,11 +93,9 @@ export function changeRole(realm: Realm, tx: Transaction, me: User, user: User, 
   return putRole(realm, tx, user, role)
 }
 
-/** Within a change: a bot gets the role of `owner` if its own is higher. */
 export const limitRole = (realm: Realm, tx: Transaction, bot: User, owner: User): User =>
   atLeast(owner.role, bot.role) ? bot : putRole(realm, tx, bot, owner.role)
 
-/** Bots of a demoted account are demoted with it. */
 function putRole(realm: Realm, tx: Transaction, user: User, role: Role): User {
   const after = { ...user, role }
   const publishSight = trackVisibility(realm, [user.id])
@@ -106,7 +103,7 @@ function putRole(realm: Realm, tx: Transaction, user: User, role: Role): User {
   publishPerson(realm, tx, after, { role })
   publishMemberships(realm, tx, user, after)
   markUnreadableRead(realm, tx, after, realm.state.channel.all())
-  if (user.role === ROLES.guest) publishFoldersTo(realm, tx, after) // before the channels in them
+  if (user.role === ROLES.guest) publishFoldersTo(realm, tx, after) // before the events of the channels in them
   publishSight(tx)
   publishRoleSight(realm, tx, user, after)
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) limitRole(realm, tx, bot, after)
@@ -114,16 +111,15 @@ function putRole(realm: Realm, tx: Transaction, user: User, role: Role): User {
   return after
 }
 
-interface GivenAddress {
+interface AddressInput {
   email: string
-  /** Its name in the request. */
   parameter: string
-  /** Somebody else answers for it. */
+  /** True if another party than the user vouches for the address. */
   isAddressTrusted: boolean
 }
 
-/** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no address, `BAD_REQUEST` for one that is taken. */
-export function changeAddress(realm: Realm, tx: Transaction, user: User, input: GivenAddress): User {
+/** Throws `REQUEST_VARIABLE_INVALID` for an invalid address, `BAD_REQUEST` for one that is taken. */
+export function changeAddress(realm: Realm, tx: Transaction, user: User, input: AddressInput): User {
   const { email, parameter, isAddressTrusted } = input
   const deliveryEmail = freeAddress(realm, email, user.id, parameter)
   if (deliveryEmail !== user.deliveryEmail) expectAllowedAddress(realm, deliveryEmail)
@@ -131,7 +127,6 @@ export function changeAddress(realm: Realm, tx: Transaction, user: User, input: 
   return putAddresses(realm, tx, user, { ...user, deliveryEmail, isAddressTrusted })
 }
 
-/** Within a change: the address for the API follows from the real one and from who may see that. */
 export function putAddresses(realm: Realm, tx: Transaction, before: User, changed: User): User {
   const after = { ...changed, email: apiAddress(organizationOf(realm.state), changed) }
   tx.put('user', after)
@@ -139,7 +134,6 @@ export function putAddresses(realm: Realm, tx: Transaction, before: User, change
   return after
 }
 
-/** Of those who sign in: bots own nothing. */
 function isLastOwner(realm: Realm, user: User): boolean {
   for (const other of realm.state.user.all()) {
     if (other.id !== user.id && other.isActive && other.bot === null && other.role === ROLES.owner) return false
@@ -147,7 +141,6 @@ function isLastOwner(realm: Realm, user: User): boolean {
   return true
 }
 
-/** Whether nobody but `user` is left who could sign in. */
 function isLastUser(realm: Realm, user: User): boolean {
   for (const other of realm.state.user.all()) {
     if (other.id !== user.id && other.isActive && other.bot === null) return false
@@ -155,7 +148,7 @@ function isLastUser(realm: Realm, user: User): boolean {
   return true
 }
 
-/** Throws unless somebody stays who can run the organisation. */
+/** Throws `CANNOT_DEACTIVATE_LAST_USER` for the last owner and the last person. */
 export function expectOthers(realm: Realm, user: User): void {
   if (user.role === ROLES.owner && isLastOwner(realm, user))
     throw new ChatError('CANNOT_DEACTIVATE_LAST_USER', 'Cannot deactivate the only organization owner.', {
@@ -169,7 +162,6 @@ export function expectOthers(realm: Realm, user: User): void {
     })
 }
 
-/** Only owners take owners their accounts. */
 export function expectMayDeactivate(me: User, user: User): void {
   if (user.role === ROLES.owner && !atLeast(me.role, ROLES.owner)) throw forbidden('Must be an organization owner')
 }

@@ -1,4 +1,4 @@
-/** Sign-in on the word of another server, which knows an address and no account. Contract section 1.2, row E3. */
+/** First sign-in with a token of a foreign service, which identifies users by address alone. Contract section 1.2, row E3. */
 
 import { noticePerson } from '../../messages/notices.ts'
 import { holdScheduled } from '../../messages/scheduled.ts'
@@ -17,8 +17,8 @@ const NOTICE =
   'You have signed in by a token for the first time. Since nobody had confirmed the address of this account before, its earlier keys, sessions, password, invitations and registrations of devices have ended, its bots have new keys and webhook addresses, its bots that call an address elsewhere need a new one, and its scheduled messages wait for you. If you did not make this account, tell an administrator.'
 
 /**
- * Within a change. The account may be of somebody else who chose this address: every other way into it ends the first time.
- * Nothing that is read is deleted, since most accounts are of the person who signs in.
+ * Another person may have created the account with this address, so the first such sign-in ends every other way into it. Messages and files
+ * stay, because most accounts do belong to the person who signs in.
  */
 export function confirmAddress(realm: Realm, tx: Transaction, user: User): User {
   if (user.isAddressTrusted) return user
@@ -35,7 +35,7 @@ export function confirmAddress(realm: Realm, tx: Transaction, user: User): User 
   return after
 }
 
-/** The key of a bot, which is part of its webhook addresses, and the address that an outgoing webhook calls. */
+/** Renews the bot's key, which is part of its webhook URLs, and removes the address of an outgoing webhook. */
 function endAccessOf(realm: Realm, tx: Transaction, bot: BotUser): void {
   renewKey(realm, tx, bot)
   const service = endedService(realm, bot.bot)

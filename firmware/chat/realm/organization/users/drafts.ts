@@ -1,4 +1,4 @@
-/** What somebody has begun to write and not sent, the same on all devices. Contract section 2.5, rows E36 to E39, V10. */
+/** Drafts of messages, synchronized between the user's devices. Contract section 2.5, rows E36 to E39, V10. */
 
 import { badRequest, notFound } from '../../../base/error.ts'
 import { checkedContent } from '../../messages/content.ts'
@@ -10,7 +10,6 @@ import type { Draft, User } from '../../model/records.ts'
 import { asTopic } from '../../model/topic-names.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
 
-/** As it was sent. */
 export interface DraftGiven {
   type: '' | 'stream' | 'private'
   to: readonly number[]
@@ -19,44 +18,43 @@ export interface DraftGiven {
   timestamp?: number | undefined
 }
 
-/** By the time of their last edit. Throws `BAD_REQUEST` for whoever keeps his drafts on each device. */
+/** By time of the last edit. Throws `BAD_REQUEST` if the user has disabled synchronization. */
 export function draftsOf(realm: Realm, me: User) {
   expectSynchronized(me)
   return allOf(realm, me).map(form)
 }
 
-/** Empty for whoever keeps his drafts on each device. */
 export const draftsAtRegister = (realm: Realm, me: User) =>
   userSetting(me, 'enable_drafts_synchronization') ? allOf(realm, me).map(form) : []
 
-/** All of them or none; their ids, in the order in which they were given. Throws `BAD_REQUEST`. */
+/** Adds all drafts or none. Returns their ids in order of the input. Throws `BAD_REQUEST`. */
 export function addDrafts(realm: Realm, me: User, input: readonly DraftGiven[]): number[] {
   expectSynchronized(me)
-  return realm.transaction((turn) => {
-    const drafts = input.map((one) => ({ id: turn.nextId('draft'), ...checked(realm, me, one) }))
-    for (const draft of drafts) turn.put('draft', draft)
-    if (drafts.length > 0) publishOwn(turn, me, 'drafts', 'add', { drafts: drafts.map(form) })
+  return realm.transaction((tx) => {
+    const drafts = input.map((one) => ({ id: tx.nextId('draft'), ...checked(realm, me, one) }))
+    for (const draft of drafts) tx.put('draft', draft)
+    if (drafts.length > 0) publishOwn(tx, me, 'drafts', 'add', { drafts: drafts.map(form) })
     return drafts.map(({ id }) => id)
   })
 }
 
-/** Throws 404, and `BAD_REQUEST`. */
+/** Throws 404 for an unknown draft, and `BAD_REQUEST`. */
 export function replaceDraft(realm: Realm, me: User, id: number, input: DraftGiven): void {
   expectSynchronized(me)
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     findDraft(realm, me, id)
     const draft = { id, ...checked(realm, me, input) }
-    turn.put('draft', draft)
-    publishOwn(turn, me, 'drafts', 'update', { draft: form(draft) })
+    tx.put('draft', draft)
+    publishOwn(tx, me, 'drafts', 'update', { draft: form(draft) })
   })
 }
 
 export function removeDraft(realm: Realm, me: User, id: number): void {
   expectSynchronized(me)
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     findDraft(realm, me, id)
-    turn.remove('draft', id)
-    publishOwn(turn, me, 'drafts', 'remove', { draft_id: id })
+    tx.remove('draft', id)
+    publishOwn(tx, me, 'drafts', 'remove', { draft_id: id })
   })
 }
 

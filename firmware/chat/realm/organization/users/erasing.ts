@@ -1,6 +1,6 @@
 /**
- * Deleting what somebody wrote and is, with his account. It may be a hundred thousand messages: they go in short turns,
- * other requests go on between, and what a stop interrupts goes on at the next start. Contract section 3.4.1, level 459.
+ * Deletes messages and the profile of a deactivated account. There may be a hundred thousand messages: batches leave time for other
+ * requests, and the next start continues an interrupted deletion. Contract section 3.4.1, level 459.
  */
 
 import { setImmediate } from 'node:timers/promises'
@@ -22,7 +22,7 @@ import { clearProfile } from './profile-values.ts'
 
 type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
 
-/** Within the change that deactivates the account and its bots, so that they write nothing more: what `erase` does after it. */
+/** Within the transaction that deactivates the account and its bots, which then cannot write any more. `erase` does the planned work. */
 export function planErasure(realm: Realm, tx: Transaction, user: User, erased: Erased): void {
   if (!Object.values(erased).includes(true)) return
   for (const { id } of [...realm.state.botsOf.get(user.id).values(), user]) {
@@ -38,21 +38,23 @@ export function planErasure(realm: Realm, tx: Transaction, user: User, erased: E
   }
 }
 
-/** Until nothing is left of what was planned, bots first. Those who do the same at once share the work. */
+/** Completes all planned deletions, bots first. Concurrent calls share the work. */
 export async function erase(realm: Realm): Promise<void> {
   for (const { userId } of [...realm.state.erasure.all()]) {
-    await setImmediate() // what has deactivated him was a turn's work already
+    await setImmediate() // the transaction of the deactivation took a time slice already
     while (!(await inBatches(realm, (tx, count) => erasePart(realm, tx, userId, count)))) {
-      // It is to go, however long that takes.
+      // Repeats until everything is deleted.
     }
     realm.store.clearLog()
   }
 }
 
-/** Messages among which those are looked for that are in one place: who could see them is asked once for all of a turn. */
+/**
+ * Messages of the account read at once. Those with the same location are deleted together, so that their recipients are determined once.
+ */
 const WINDOW = 500
 
-/** True when all is done. */
+/** Deletes one batch. Returns true if nothing is left to delete. */
 function erasePart(realm: Realm, tx: Transaction, userId: number, count: number): boolean {
   const erasure = realm.state.erasure.get(userId)
   if (erasure === undefined) return true
@@ -77,7 +79,7 @@ function isMeant({ state }: Realm, { recipient }: PlacedRow, erasure: Erasure): 
   return channel.isPrivate ? erasure.privateMessages : erasure.publicMessages
 }
 
-/** Nothing of it tells any more whose it was, and nobody signs in to it. */
+/** Removes everything that identifies the person, and every way to sign in. */
 function clearAccount(realm: Realm, tx: Transaction, before: User): void {
   revokeKeys(realm, tx, before)
   tx.remove('password', before.id)

@@ -1,8 +1,8 @@
-/** Accounts elsewhere that a profile may link. Contract section 2.5, type 7. */
+/** Foreign accounts that a profile may link to. Contract section 2.5, type 7. */
 
 import { badRequest } from '../../../base/error.ts'
 
-/** `realm_default_external_accounts`: those that clients have pictures for. */
+/** `realm_default_external_accounts`: accounts for which clients have icons. */
 export const DEFAULT_ACCOUNTS = {
   twitter: {
     text: 'Twitter',
@@ -21,7 +21,7 @@ export const DEFAULT_ACCOUNTS = {
 const NAME = '%(username)s'
 const PATTERN_CHARACTERS_MAX = 1024
 
-/** Throws `BAD_REQUEST` unless it is the address of a page in which one name has its place. */
+/** Throws `BAD_REQUEST` unless the pattern is an http or https URL with one placeholder. */
 export function expectAccountPattern(pattern: string): void {
   if (pattern.split(NAME).length !== 2)
     throw badRequest("username should appear exactly once in pattern: '%(username)s'")

@@ -1,4 +1,4 @@
-/** An account that an administrator made joins when somebody signs in to it for the first time. Contract section 4.4, V34; level 475. */
+/** An account created by an administrator joins at its first sign-in. Contract section 4.4, V34; level 475. */
 
 import { nowOf, type Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
@@ -7,7 +7,7 @@ import { publishMemberships } from '../../objects/group-view.ts'
 import { publishPerson } from '../../objects/user-events.ts'
 import { isoTime } from '../../objects/user-view.ts'
 
-/** Within a change: the account as it is from then on. A waiting period begins with it as well. */
+/** Returns the updated account. Its waiting period also begins at the first sign-in. */
 export function noteSignIn(realm: Realm, tx: Transaction, user: User): User {
   const { hasNeverSignedIn, ...account } = user
   if (!hasNeverSignedIn) return user

@@ -1,4 +1,4 @@
-/** The feed of a new account: the recent messages of its channels, as if it had been there. Contract section 3.4, row E71. */
+/** Gives a new account the recent messages of its channels, as if it had been subscribed. Contract section 3.4, row E71. */
 
 import { newestSent } from '../../messages/unread.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
@@ -6,16 +6,16 @@ import type { Channel, User } from '../../model/records.ts'
 import { difference, runsOf } from '../../model/runs.ts'
 import type { Transaction } from '../../model/transaction.ts'
 
-// As upstream: enough to look around in, little enough to be made within the change that makes the account.
+// As in Zulip: enough to get an overview, and few enough for the transaction that creates the account.
 const HISTORY_S = 12 * 7 * 86_400
 const MESSAGES_MAX = 1000
 const UNREAD_MAX = 20
-/** Channels that are looked at, those with the newest messages first: each costs a page of rows. */
+/** Channels to read, those with the newest messages first: each costs one page of rows. */
 const CHANNELS_MAX = 100
 
 /**
- * Within the change that makes `user`, once it is subscribed to `channels`. A channel with protected history gives nothing, nor
- * does a message that was moved out of its channel since: subscribers of where it lies now may be the only ones to read it.
+ * Within the transaction that creates `user`, after it was subscribed to `channels`. Skips channels with protected history and messages
+ * that were moved to another channel, which may be readable only to that channel's subscribers.
  */
 export function giveHistory(realm: Realm, tx: Transaction, user: User, channels: readonly Channel[]): void {
   const { state, store } = realm

@@ -1,4 +1,4 @@
-/** User groups that whoever accepts an invitation enters. Contract section 3.8, level 322. */
+/** User groups that an account enters when it accepts an invitation. Contract section 3.8, level 322. */
 
 import { forbidden } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -8,7 +8,7 @@ import { publishGroup, watchGroup } from '../../objects/group-events.ts'
 import { expectActive, findOwnGroup } from '../../permissions/group-find.ts'
 import { mayInGroup, mayManageGroup } from '../../permissions/group-rights.ts'
 
-/** Throws `BAD_REQUEST` for what is no group, a system group, one that is deactivated, and one that the caller adds nobody to. */
+/** Throws `BAD_REQUEST` for an unknown, system or deactivated group, or an error if the caller may not add members. */
 export function expectMayAddTo(realm: Realm, me: User, id: number): void {
   const group = findOwnGroup(realm, id)
   expectActive(group)
@@ -18,7 +18,7 @@ export function expectMayAddTo(realm: Realm, me: User, id: number): void {
 const mayAddTo = (realm: Realm, me: User, group: Group): boolean =>
   mayManageGroup(realm, group, me) || mayInGroup(realm, group, 'can_add_members_group', me)
 
-/** Within a change: those that are still there, and to which the inviter may still add others. */
+/** Skips deleted and deactivated groups, and groups to which the inviter may no longer add members. */
 export function enterGroups(realm: Realm, tx: Transaction, user: User, inviter: User, ids: readonly number[]): void {
   for (const id of ids) {
     const group = realm.state.group.get(id)

@@ -1,6 +1,6 @@
 /**
- * Invitations: of one address each, or a link for whoever has it. There is no mail: whoever invites gets the links and
- * passes them on. Contract sections 2.5 and 3.8, V13; design 10.
+ * Invitations: for one email address each, or a link that any number of people may use. Coffer sends no mail: inviters get the links and
+ * pass them on. Contract sections 2.5 and 3.8, V13.
  */
 
 import { createHash } from 'node:crypto'
@@ -23,22 +23,21 @@ import { refusalOf } from '../settings/domains.ts'
 import { expectMayAddTo } from './invitation-groups.ts'
 
 const OPEN_MAX = BOUNDS.invitation.organization
-const LINKS_OF_MESSAGE_MAX = 25 // an address and a link each: a message has at most 10,000 code points
+const LINKS_OF_MESSAGE_MAX = 25 // each line has an address and a link; a message has at most 10,000 code points
 const WELCOME_CHARACTERS_MAX = 8000
 
-/** What whoever accepts it will be. */
 interface InvitationTerms {
-  /** Null: it never ends. */
+  /** Null: does not expire. */
   minutes: number | null
   role: Role
   channelIds: readonly number[]
   groupIds: readonly number[]
   includeDefaults: boolean
-  /** Null: the organization's own; '': none. */
+  /** Null: the organization's message; '': no message. */
   welcomeText: string | null
 }
 
-/** Throws `INVITATION_FAILED`, also when others of the addresses are invited. `urlOfKey` makes a link. Returns those made. */
+/** Throws `INVITATION_FAILED`, also if only some of the addresses were invited. `urlOfKey` makes a link. Returns the invitations. */
 export function invite(
   realm: Realm,
   me: User,
@@ -68,7 +67,6 @@ export function invite(
   return links
 }
 
-/** The link. */
 export function makeLink(realm: Realm, me: User, terms: InvitationTerms, urlOfKey: (key: string) => string): string {
   return realm.transaction((tx) => {
     if (!mayInvite(realm, me, true)) throw forbidden('Insufficient permission')
@@ -80,14 +78,13 @@ export function makeLink(realm: Realm, me: User, terms: InvitationTerms, urlOfKe
   })
 }
 
-/** Those that are open, of the caller; administrators see all. */
 export const invitationsFor = (realm: Realm, me: User, urlOfKey: (key: string) => string) =>
   [...realm.state.invitation.all()]
     .filter((one) => isOpen(realm, one) && (one.inviterId === me.id || atLeast(me.role, ROLES.administrator)))
     .sort((a, b) => a.id - b.id)
     .map((one) => form(realm, me, one, urlOfKey))
 
-/** Contract section 2.5. The link to a role above the viewer's would make the viewer an account of that role. */
+/** Contract section 2.5. Omits links to a role above the viewer's: the viewer could use such a link to get that role. */
 const form = (realm: Realm, me: User, one: Invitation, urlOfKey: (key: string) => string) => ({
   id: one.id,
   invited_by_user_id: one.inviterId,
@@ -108,14 +105,13 @@ export function revokeInvitation(realm: Realm, me: User, id: number, isMultiuse:
   })
 }
 
-/** Within a change: of an account that is deactivated. */
 export function revokeInvitationsOf(realm: Realm, tx: Transaction, userId: number): void {
   const own = [...realm.state.invitation.all()].filter(({ inviterId }) => inviterId === userId)
   for (const { id } of own) tx.remove('invitation', id)
   if (own.length > 0) publishChanged(realm, tx, userId)
 }
 
-/** Says its link again, to the caller; it is open as long again as it was at first. */
+/** Sends the link to the caller again and restarts the invitation's lifetime. */
 export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (key: string) => string): void {
   realm.transaction((tx) => {
     const one = findManaged(realm, me, id, false)
@@ -127,7 +123,7 @@ export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (
   })
 }
 
-/** The open one with that key, if its inviter could make the same now. */
+/** Returns the open invitation with this key, if its inviter could still create it. */
 export function findByKey(realm: Realm, key: string): Invitation | undefined {
   const one = realm.state.invitationByHash.get(hashOf(key))
   if (one === undefined || !isOpen(realm, one)) return undefined
@@ -146,13 +142,13 @@ function expectMayGive(me: User, role: Role): void {
   if (!mayGive(me, role)) throw forbidden('Cannot invite others to a role above your own')
 }
 
-/** The invitation's welcome message if the inviter may still choose one; null: the organization's. */
+/** Returns the invitation's welcome message if the inviter may still set one. Null: the organization's message. */
 export const welcomeTextOf = (inviter: User, { welcomeText }: Invitation): string | null =>
   mayWelcome(inviter) ? welcomeText : null
 
 const mayWelcome = ({ role }: User): boolean => atLeast(role, ROLES.administrator)
 
-/** Contract V13. Within a change. */
+/** Contract V13. */
 export function publishChanged(realm: Realm, tx: Transaction, inviterId: number): void {
   const to = [...realm.state.user.all()].filter(
     ({ id, role, isActive, bot }) =>
@@ -187,7 +183,6 @@ function add(
   return { key }
 }
 
-/** Those that are over make room. */
 function expectRoom(realm: Realm, tx: Transaction, wanted: number): void {
   for (const one of [...realm.state.invitation.all()]) if (!isOpen(realm, one)) tx.remove('invitation', one.id)
   if (realm.state.invitation.size + wanted > OPEN_MAX) throw tooMany()
@@ -217,7 +212,7 @@ function checkedTerms(realm: Realm, me: User, terms: InvitationTerms): Invitatio
   return { ...terms, channelIds, groupIds }
 }
 
-/** What is between commas or on lines of its own: an address, or a name with one in `<>`. Throws `INVITATION_FAILED`. */
+/** Reads addresses, or names with an address in `<>`, separated by commas or line breaks. Throws `INVITATION_FAILED`. */
 function readAddresses(realm: Realm, input: string): Set<string> {
   const texts = input
     .split(/[,\n]/)
@@ -243,7 +238,7 @@ const REFUSALS = {
   disposable: 'Please use your real email address.',
 } as const
 
-/** Address, why not, whether its account is deactivated. */
+/** The address, the reason, and true if its account is deactivated. */
 type Problem = [email: string, why: string, isDeactivated: boolean]
 
 function accountProblem({ state }: Realm, email: string): [Problem] | null {
@@ -264,7 +259,7 @@ const failed = (message: string, errors: readonly Problem[], isAnyoneInvited = f
 
 const tooMany = () => failed(`More than ${OPEN_MAX} invitations would be open.`, [], false, true)
 
-/** The creator's and the administrators', but for those to be an owner, which are the owners'. */
+/** Inviters manage their invitations. Administrators manage all, except that invitations to be an owner need an owner. */
 function findManaged(realm: Realm, me: User, id: number, isMultiuse: boolean): Invitation {
   const one = realm.state.invitation.get(id)
   if (one === undefined || (one.email === null) !== isMultiuse || !isOpen(realm, one)) throw noSuch()

@@ -1,4 +1,4 @@
-/** Accepting an invitation: an account, its channels and groups, and its first key. Contract section 3.8, row E143. */
+/** Accepts an invitation: creates the account with its channels, groups and first API key. Contract section 3.8, row E143. */
 
 import { badRequest, notFound } from '../../../base/error.ts'
 import { noticePerson } from '../../messages/notices.ts'
@@ -14,7 +14,7 @@ import { enterGroups } from './invitation-groups.ts'
 import { findByKey, publishChanged, welcomeTextOf } from './invitations.ts'
 import type { Passwords } from './passwords.ts'
 
-/** Unknown, over and revoked are one answer. */
+/** Throws the same 404 for an unknown, expired and revoked invitation. */
 export function expectInvitation(realm: Realm, key: string): Invitation {
   const invitation = findByKey(realm, key)
   if (invitation === undefined) throw notFound('Invitation does not exist')
@@ -22,7 +22,7 @@ export function expectInvitation(realm: Realm, key: string): Invitation {
 }
 
 export interface Joining {
-  /** Of a link that is for whoever has it. */
+  /** Required for an invitation without an address. */
   email: string | undefined
   fullName: string
   password: string
@@ -37,7 +37,7 @@ export async function join(
 ): Promise<{ user: User; apiKey: string }> {
   expectInvitation(realm, key)
   const digest = await passwords.digest(0, password)
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     const invitation = expectInvitation(realm, key) // it may have been accepted or revoked meanwhile
     const own = invitation.email ?? email
     if (own === undefined) throw badRequest("Missing 'email' argument")
@@ -47,20 +47,20 @@ export async function join(
     const welcomeText = welcomeTextOf(inviter, invitation)
     const beginning = { channels: channelsOf(realm, inviter, invitation), ...(welcomeText !== null && { welcomeText }) }
     const isAddressTrusted = invitation.email !== null && atLeast(inviter.role, ROLES.administrator)
-    const user = addPerson(realm, turn, { email: own.trim(), fullName, role, isAddressTrusted }, beginning)
-    setPassword(turn, { ...digest, userId: user.id })
-    enterGroups(realm, turn, user, inviter, invitation.groupIds)
+    const user = addPerson(realm, tx, { email: own.trim(), fullName, role, isAddressTrusted }, beginning)
+    setPassword(tx, { ...digest, userId: user.id })
+    enterGroups(realm, tx, user, inviter, invitation.groupIds)
     if (invitation.email !== null) {
-      turn.remove('invitation', invitation.id)
-      publishChanged(realm, turn, invitation.inviterId)
+      tx.remove('invitation', invitation.id)
+      publishChanged(realm, tx, invitation.inviterId)
     }
     if (invitation.notifyInviter)
-      noticePerson(realm, turn, inviter, `${silently(user)} accepted your invitation to join.`)
-    return { user, apiKey: makeKey(realm, turn, user, client) }
+      noticePerson(realm, tx, inviter, `${silently(user)} accepted your invitation to join.`)
+    return { user, apiKey: makeKey(realm, tx, user, client) }
   })
 }
 
-/** Those that are still there, and to which the inviter may still add others. */
+/** Skips archived channels and those to which the inviter may no longer add subscribers. */
 function channelsOf(realm: Realm, inviter: User, { channelIds, includeDefaults }: Invitation): Channel[] {
   const wanted = new Set(channelIds)
   return [...realm.state.channel.all()].filter(

@@ -1,4 +1,4 @@
-/** Whom somebody does not want to hear of. Contract row E83, V16. */
+/** Users that a user has muted. Contract row E83, V16. */
 
 import { badRequest } from '../../../base/error.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
@@ -7,7 +7,7 @@ import type { Transaction } from '../../model/transaction.ts'
 
 const mutedBy = (realm: Realm, user: User) => realm.state.mutedUsers.get(user.id)?.value ?? []
 
-/** Throws `BAD_REQUEST` for oneself, and for whoever is muted already. */
+/** Throws `BAD_REQUEST` if the user is `me` or already muted. */
 export function mute(realm: Realm, tx: Transaction, me: User, user: User): void {
   if (user.id === me.id) throw badRequest('Cannot mute self')
   const muted = mutedBy(realm, me)
@@ -15,7 +15,7 @@ export function mute(realm: Realm, tx: Transaction, me: User, user: User): void 
   put(tx, me, [...muted, { id: user.id, timestamp: nowOf(realm) }])
 }
 
-/** Throws `BAD_REQUEST` for whoever is not muted. */
+/** Throws `BAD_REQUEST` if the user is not muted. */
 export function unmute(realm: Realm, tx: Transaction, me: User, user: User): void {
   const muted = mutedBy(realm, me)
   const left = muted.filter(({ id }) => id !== user.id)

@@ -1,11 +1,11 @@
-/** The views of a client's left side bar, as somebody has arranged them. Contract section 2.5, row E41, V17. */
+/** Views in the left sidebar of clients, as the user arranged them. Contract section 2.5, row E41, V17. */
 
 import { badRequest, invalidParameter, notFound } from '../../../base/error.ts'
 import { publishOwn } from '../../model/own-events.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { NavigationView, User } from '../../model/records.ts'
 
-/** Those that every client has; they keep the name that the client gives them. */
+/** Views of every client. Clients name them. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   'inbox',
   'recent',
@@ -23,13 +23,13 @@ const CHARACTERS_MAX = 500
 export const navigationViewsOf = (realm: Realm, me: User) =>
   [...realm.state.navigationViewsOf.get(me.id).values()].map(form)
 
-/** Throws `BAD_REQUEST` for one that is there, by fragment or by name. */
+/** Throws `BAD_REQUEST` if the fragment or name exists. */
 export function addNavigationView(
   realm: Realm,
   me: User,
   input: { fragment: string; isPinned: boolean; name: string | undefined },
 ): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const fragment = checkedText('fragment', input.fragment)
     const name = checkedName(fragment, input.name)
     if (name === null && !BUILT_IN.has(fragment)) throw badRequest('Custom views must have a valid name.')
@@ -37,19 +37,19 @@ export function addNavigationView(
     if (views.has(fragment)) throw badRequest('Navigation view already exists.')
     expectNewName(realm, me, name)
     const view = { userId: me.id, fragment, isPinned: input.isPinned, name }
-    turn.put('navigationView', view)
-    publishOwn(turn, me, 'navigation_view', 'add', { navigation_view: form(view) })
+    tx.put('navigationView', view)
+    publishOwn(tx, me, 'navigation_view', 'add', { navigation_view: form(view) })
   })
 }
 
-/** What is undefined stays. Throws 404. */
+/** Undefined members stay unchanged. Throws 404 for an unknown view. */
 export function changeNavigationView(
   realm: Realm,
   me: User,
   fragment: string,
   input: { isPinned: boolean | undefined; name: string | undefined },
 ): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = find(realm, me, fragment)
     const name = input.name === undefined ? before.name : checkedName(fragment, input.name)
     if (name !== before.name) expectNewName(realm, me, name)
@@ -59,16 +59,16 @@ export function changeNavigationView(
       ...(after.isPinned !== before.isPinned && { is_pinned: after.isPinned }),
     }
     if (Object.keys(data).length === 0) return
-    turn.put('navigationView', after)
-    publishOwn(turn, me, 'navigation_view', 'update', { fragment, data })
+    tx.put('navigationView', after)
+    publishOwn(tx, me, 'navigation_view', 'update', { fragment, data })
   })
 }
 
 export function removeNavigationView(realm: Realm, me: User, fragment: string): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const view = find(realm, me, fragment)
-    turn.remove('navigationView', `${me.id}:${view.fragment}`)
-    publishOwn(turn, me, 'navigation_view', 'remove', { fragment })
+    tx.remove('navigationView', `${me.id}:${view.fragment}`)
+    publishOwn(tx, me, 'navigation_view', 'remove', { fragment })
   })
 }
 

@@ -1,4 +1,4 @@
-/** What clients explain to somebody once. Contract row E87, V18. */
+/** Explanations that clients show to each user once. Contract row E87, V18. */
 
 import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -21,14 +21,14 @@ export const remainingSteps = (realm: Realm, user: User) => {
   return STEPS.filter((name) => !done.includes(name)).map((name) => ({ type: 'one_time_notice', name }))
 }
 
-/** Throws `BAD_REQUEST` for a step that there is not. One that was seen before changes nothing. */
+/** Throws `BAD_REQUEST` for an unknown step. No event if the step was seen before. */
 export function markSeen(realm: Realm, me: User, step: string): void {
   if (!STEPS.includes(step)) throw badRequest(`Unknown onboarding_step: ${step}`)
   const done = realm.state.onboardingSteps.get(me.id)?.value ?? []
   if (done.includes(step)) return
-  realm.transaction((turn) => {
-    turn.put('onboardingSteps', { userId: me.id, value: [...done, step] })
-    turn.publish({
+  realm.transaction((tx) => {
+    tx.put('onboardingSteps', { userId: me.id, value: [...done, step] })
+    tx.publish({
       type: 'onboarding_steps',
       to: [me.id],
       make: () => ({ onboarding_steps: remainingSteps(realm, me) }),

@@ -1,4 +1,4 @@
-/** Passwords of accounts: scrypt, one derivation after the other, in fair turns. Contract section 1.2, design 10. */
+/** Passwords of accounts: scrypt, one derivation at a time, in fair order. Contract section 1.2. */
 
 import { createHash } from 'node:crypto'
 import { createFairQueue, INSIDE, type QueuePriority } from '../../../../base/fair-queue.ts'
@@ -10,7 +10,7 @@ import type { ScryptCost } from '../../../../crypto/types.ts'
 import { invalidParameter } from '../../../base/error.ts'
 import type { Password } from '../../model/records.ts'
 
-/** 32 MiB and about 90 ms: the appliance's own. */
+/** 32 MiB and about 90 ms: the same cost as for the appliance's users. */
 const PASSWORD_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
 
 const PASSWORD_LENGTH = { min: 10, max: 100 } as const // characters; contract section 11.17
@@ -18,25 +18,24 @@ const PASSWORD_LENGTH = { min: 10, max: 100 } as const // characters; contract s
 const SALT_BYTES = 16
 const WAITING_MAX = 64 // six seconds of derivations
 
-/** Runs scrypt where it holds nobody up. */
+/** Runs scrypt without blocking the event loop. */
 export type Derive = (password: Uint8Array, salt: Uint8Array, cost: ScryptCost) => Promise<Uint8Array>
 
 export interface Passwords {
-  /** Throws `REQUEST_VARIABLE_INVALID` when it is too short or long. `parameter` names it. */
+  /** Throws `REQUEST_VARIABLE_INVALID` for `parameter` if the password is too short or too long. */
   digest(userId: number, password: string, parameter?: string): Promise<Password>
   /**
-   * Takes as long for a name without an account. Throws `tooManyAttempts` within a second of a wrong password for the same
-   * name from the same address, and `busy`.
+   * Takes the same time for a name without an account. Throws `tooManyAttempts` within a second of a wrong password for the same name from
+   * the same address, and `busy`.
    */
   matches(attempt: PasswordAttempt): Promise<boolean>
-  /** Forgets the wrong passwords for these names. */
+  /** Resets the login limiter for these names. */
   forgive(names: readonly string[]): void
 }
 
 interface PasswordAttempt {
-  /** IP address of the client. */
   address: string
-  /** A name from a stranger, or the id of an account that has signed in. */
+  /** Name of a caller who has not signed in, or id of a signed-in account. */
   who: string | number
   password: string
   expected: Password | undefined
@@ -46,7 +45,7 @@ interface PasswordsOptions {
   derive: Derive
   random: Random
   cost?: ScryptCost
-  /** Must never jump. */
+  /** Must be monotonic. */
   nowMs?: () => number
 }
 

@@ -1,4 +1,4 @@
-/** What people may tell of themselves, as the organisation asks for it. Contract section 2.5, row E117, V6. */
+/** Custom profile fields that the organization defines. Contract section 2.5, row E117, V6. */
 
 import { z } from 'zod'
 import { nameString } from '../../../base/characters.ts'
@@ -16,13 +16,12 @@ const CHOICES_MAX = 200
 const CHOICE_CHARACTERS_MAX = 100
 const SUMMARY_FIELDS_MAX = 2
 
-/** Too long for a card, or not a text. */
 const NOT_IN_SUMMARY: readonly FieldType[] = [FIELD_TYPES.USER.id]
 
-interface GivenField {
+interface FieldInput {
   name: string | undefined
   hint: string | undefined
-  /** JSON, read. */
+  /** Parsed JSON. */
   fieldData: unknown
   inSummary: boolean | undefined
   isRequired: boolean | undefined
@@ -46,8 +45,8 @@ const fieldObject = ({ id, type, order, name, hint, fieldData, inSummary, isRequ
   editable_by_user: isEditable,
 })
 
-/** Its id. Throws `BAD_REQUEST`. */
-export function addField(realm: Realm, type: FieldType, input: GivenField): number {
+/** Throws `BAD_REQUEST`. */
+export function addField(realm: Realm, type: FieldType, input: FieldInput): number {
   return realm.transaction((tx) => {
     const orders = fieldsOf(realm).map(({ order }) => order)
     const field: ProfileField = {
@@ -65,8 +64,8 @@ export function addField(realm: Realm, type: FieldType, input: GivenField): numb
   })
 }
 
-/** What is undefined stays. */
-export function changeField(realm: Realm, id: number, input: GivenField): void {
+/** Undefined members stay unchanged. */
+export function changeField(realm: Realm, id: number, input: FieldInput): void {
   realm.transaction((tx) => {
     const before = findField(realm, id)
     const after: ProfileField = {
@@ -85,7 +84,6 @@ export function changeField(realm: Realm, id: number, input: GivenField): void {
   })
 }
 
-/** The values go with it. */
 export function removeField(realm: Realm, id: number): void {
   realm.transaction((tx) => {
     findField(realm, id)
@@ -95,7 +93,7 @@ export function removeField(realm: Realm, id: number): void {
   })
 }
 
-/** `ids` are all there are. */
+/** `ids` must contain every field once. */
 export function orderFields(realm: Realm, ids: readonly number[]): void {
   realm.transaction((tx) => {
     const fields = fieldsOf(realm)
@@ -106,7 +104,6 @@ export function orderFields(realm: Realm, ids: readonly number[]): void {
   })
 }
 
-/** Throws `BAD_REQUEST` for a type that is one of those. */
 export function expectInSummary(type: FieldType, refused: readonly FieldType[]): void {
   if (refused.includes(type)) throw badRequest('Field type not supported for display in profile summary.')
 }
@@ -129,8 +126,7 @@ function publishFields(realm: Realm, tx: Transaction): void {
   tx.publish({ type: 'custom_profile_fields', to: 'everyone', make: () => ({ fields }) })
 }
 
-/** The accounts that everybody knows bring their own. */
-function named(type: FieldType, input: GivenField, before?: ProfileField): Pick<ProfileField, 'name' | 'hint'> {
+function named(type: FieldType, input: FieldInput, before?: ProfileField): Pick<ProfileField, 'name' | 'hint'> {
   const known = before === undefined && type === FIELD_TYPES.EXTERNAL_ACCOUNT.id && knownAccount(input.fieldData)
   if (known) return { name: known.name, hint: known.hint }
   const name = input.name?.trim() ?? before?.name ?? ''
@@ -160,7 +156,7 @@ const ACCOUNT = z.union([
   z.strictObject({ subtype: z.enum(Object.keys(DEFAULT_ACCOUNTS) as (keyof typeof DEFAULT_ACCOUNTS)[]) }),
 ])
 
-/** As it is stored. Throws `BAD_REQUEST`. */
+/** Returns the data as stored. Throws `BAD_REQUEST`. */
 function checkedData(type: FieldType, input: unknown): string {
   if (type === FIELD_TYPES.SELECT.id) {
     const parsed = CHOICES.safeParse(input)

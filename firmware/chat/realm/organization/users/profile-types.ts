@@ -1,4 +1,4 @@
-/** Kinds of profile fields. Contract section 2.5. */
+/** Types of custom profile fields. Contract section 2.5. */
 
 import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -17,7 +17,6 @@ export const FIELD_TYPES = {
 } as const
 export type FieldType = ProfileField['type']
 
-/** Of a list of options. */
 export const choicesOf = ({ fieldData }: ProfileField): Set<string> => new Set(Object.keys(JSON.parse(fieldData)))
 
 /** Throws `BAD_REQUEST`. */

@@ -1,4 +1,4 @@
-/** What people tell of themselves. Contract rows E72 and E86, V34. */
+/** Values of custom profile fields. Contract rows E72 and E86, V34. */
 
 import { z } from 'zod'
 import { expectName, expectText } from '../../../base/characters.ts'
@@ -18,14 +18,14 @@ const LONG_TEXT_CHARACTERS_MAX = 500
 const URL_CHARACTERS_MAX = 2048
 const PEOPLE_MAX = 50
 
-export const VALUES_MAX = 100 // of one request, each of which everybody hears of: as many as there may be fields
+export const VALUES_MAX = 100 // of one request: as many as there may be fields; each value is an event to all users
 
 export const givenValues = z
   .array(z.object({ id: z.int(), value: z.union([z.string(), z.null(), z.array(z.int())]) }))
   .max(VALUES_MAX)
 type Given = z.output<typeof givenValues>[number]['value']
 
-/** Within a change: all or none. Nothing (null, an empty text or list) removes a value. Throws `BAD_REQUEST`. */
+/** All changes or none. Null, an empty text or an empty list removes a value. Throws `BAD_REQUEST`. */
 export function changeProfile(
   realm: Realm,
   tx: Transaction,
@@ -43,7 +43,6 @@ export function changeProfile(
   return after
 }
 
-/** Within a change: of one's own. */
 export function removeValues(realm: Realm, tx: Transaction, me: User, ids: readonly number[]): void {
   changeProfile(
     realm,
@@ -54,7 +53,6 @@ export function removeValues(realm: Realm, tx: Transaction, me: User, ids: reado
   )
 }
 
-/** Within a change: of everybody, where it no longer means anything. */
 export function dropValues(
   realm: Realm,
   tx: Transaction,
@@ -65,7 +63,7 @@ export function dropValues(
     if (isGone(user.profileData[fieldId]!)) putValue(realm, tx, user, fieldId, null)
 }
 
-/** Within a change: with the field. Clients forget the values when they hear that it is gone. */
+/** Called when the field is removed. No events for the values: clients drop them with the field. */
 export function forgetValues(realm: Realm, tx: Transaction, fieldId: number): void {
   for (const user of holdersOf(realm, fieldId)) {
     const { [fieldId]: _, ...profileData } = user.profileData
@@ -76,7 +74,6 @@ export function forgetValues(realm: Realm, tx: Transaction, fieldId: number): vo
 const holdersOf = ({ state }: Realm, fieldId: number): User[] =>
   [...state.user.all()].filter(({ profileData }) => profileData[fieldId] !== undefined)
 
-/** Within a change. */
 export function clearProfile(realm: Realm, tx: Transaction, user: User): User {
   let after = user
   for (const id of Object.keys(user.profileData)) after = putValue(realm, tx, after, Number(id), null)
@@ -93,7 +90,6 @@ function putValue(realm: Realm, tx: Transaction, user: User, fieldId: number, va
   return after
 }
 
-/** Administrators may, also for themselves. */
 function expectMayChange(me: User, { isEditable }: ProfileField): void {
   if (!isEditable && !atLeast(me.role, ROLES.administrator))
     throw badRequest('You are not allowed to change this field. Contact an administrator to update it.')
@@ -146,7 +142,7 @@ function checkedPeople(realm: Realm, me: User, ids: readonly number[]): number[]
   return distinct
 }
 
-/** `2026-11-24`, and a day that there is. */
+/** True for a valid date such as `2026-11-24`. */
 function isDate(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)

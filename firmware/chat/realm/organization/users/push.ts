@@ -1,4 +1,4 @@
-/** Devices that want to be told. There is no relay to tell them by: what they say is kept. Contract 12, rows E134 to E138. */
+/** Registrations for push notifications. They are stored, but nothing is sent: there is no relay. Contract 12, rows E134 to E138. */
 
 import { badRequest, ChatError, invalidParameter } from '../../../base/error.ts'
 import { KINDS } from '../../model/kinds.ts'
@@ -9,11 +9,10 @@ import { registerPush } from '../../objects/client-devices.ts'
 
 const TOKEN_CHARACTERS_MAX = 4096
 const FIELD_CHARACTERS_MAX = 4096
-const SECRETBOX = 0x31 // first byte of a push key: libsodium's crypto_secretbox_easy, of 32 bytes
+const SECRETBOX = 0x31 // first byte of a push key: libsodium's crypto_secretbox_easy; 32 bytes of key follow
 const TOKEN_ID_BYTES = 8
 
-/** The two parts of a device's registration, by the names of their parameters. */
-interface GivenRegistration {
+interface RegistrationInput {
   readonly key: { readonly push_key_id: number | undefined; readonly push_key: string | undefined }
   readonly token: {
     readonly token_kind: PushToken['kind'] | undefined
@@ -24,10 +23,10 @@ interface GivenRegistration {
 }
 
 /**
- * Throws `PUSH_SERVICE_NOT_CONFIGURED` once what was given is kept: nothing is sent without a relay. Throws `BAD_REQUEST` for a
- * part that is not whole, and without any.
+ * Stores the registration, then throws `PUSH_SERVICE_NOT_CONFIGURED`, because nothing is sent without a relay. Throws `BAD_REQUEST` for an
+ * incomplete part, and if both parts are missing.
  */
-export function registerPushOf(realm: Realm, me: User, deviceId: number, { key, token }: GivenRegistration): never {
+export function registerPushOf(realm: Realm, me: User, deviceId: number, { key, token }: RegistrationInput): never {
   const hasKey = isWhole(key)
   const hasToken = isWhole(token)
   if (!hasKey && !hasToken) throw badRequest('A push key or a token must be given')
@@ -53,7 +52,7 @@ export function registerPushOf(realm: Realm, me: User, deviceId: number, { key, 
 
 type Whole<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
 
-/** False if none of its members is given. Throws `BAD_REQUEST` if some are not. */
+/** False if all members are undefined. Throws `BAD_REQUEST` if only some are. */
 function isWhole<T extends object>(part: T): part is T & Whole<T> {
   const names = Object.keys(part)
   const missing = names.filter((name) => part[name as keyof T] === undefined)
@@ -62,14 +61,14 @@ function isWhole<T extends object>(part: T): part is T & Whole<T> {
   return missing.length === 0
 }
 
-/** Throws `PUSH_SERVICE_NOT_CONFIGURED` once the registration is kept: nothing is sent without a relay. */
+/** Stores the registration, then throws `PUSH_SERVICE_NOT_CONFIGURED`, because nothing is sent without a relay. */
 export function registerDevice(realm: Realm, me: User, input: Omit<PushDevice, 'userId'>): never {
   expectBase64('push_key', input.pushKey)
   expectBase64('bouncer_public_key', input.bouncerPublicKey)
   expectBase64('encrypted_push_registration', input.registration)
-  realm.transaction((turn) => {
-    turn.put('pushDevice', { ...input, userId: me.id })
-    turn.publish({
+  realm.transaction((tx) => {
+    tx.put('pushDevice', { ...input, userId: me.id })
+    tx.publish({
       type: 'push_device',
       to: [me.id],
       make: () => ({ push_account_id: input.accountId, status: 'pending' }),
@@ -88,32 +87,34 @@ function expectBase64(name: string, text: string, isRight: (bytes: Uint8Array) =
 export const pushDevices = ({ state }: Realm, me: User) =>
   Object.fromEntries([...state.pushDevicesOf.get(me.id).keys()].map((id) => [String(id), { status: 'pending' }]))
 
-/** Apple's tokens are bytes as hexadecimal digits. */
+/** Throws `BAD_REQUEST` for an invalid token or app id. Tokens of Apple are hexadecimal. */
 export function addToken(realm: Realm, me: User, input: Omit<PushToken, 'userId'>): void {
   const { kind, token, appId } = input
   if (token === '' || token.length > TOKEN_CHARACTERS_MAX) throw badRequest('Empty or invalid length token')
   if (kind === 'apns' && !/^([0-9a-fA-F]{2})+$/.test(token)) throw badRequest('Invalid APNS token')
   if (appId !== null && !/^[A-Za-z0-9.-]{1,200}$/.test(appId)) throw badRequest('Invalid app ID')
-  realm.transaction((turn) => {
-    turn.put('pushToken', { ...input, userId: me.id })
+  realm.transaction((tx) => {
+    tx.put('pushToken', { ...input, userId: me.id })
   })
 }
 
-/** Throws `INVALID_PUSH_DEVICE_TOKEN` for one that the account has not. */
+/** Throws `INVALID_PUSH_DEVICE_TOKEN` for a token that the account does not have. */
 export function removeToken(realm: Realm, me: User, kind: PushToken['kind'], token: string): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     if (!realm.state.pushTokensOf.get(me.id).has(`${kind}:${token}`)) throw noSuchToken()
-    turn.remove('pushToken', `${me.id}:${kind}:${token}`)
+    tx.remove('pushToken', `${me.id}:${kind}:${token}`)
   })
 }
 
-/** Within a change: no device is told any more. */
 export function removeDevices({ state }: Realm, tx: Transaction, { id }: User): void {
   for (const token of [...state.pushTokensOf.get(id).values()]) tx.remove('pushToken', KINDS.pushToken(token))
   for (const device of [...state.pushDevicesOf.get(id).values()]) tx.remove('pushDevice', KINDS.pushDevice(device))
 }
 
-/** Without a token, to each. Throws `INVALID_PUSH_DEVICE_TOKEN`, and `PUSH_SERVICE_NOT_CONFIGURED` where there is one to tell. */
+/**
+ * Tests one token, or all without `token`. Throws `INVALID_PUSH_DEVICE_TOKEN`, and `PUSH_SERVICE_NOT_CONFIGURED` if there is a token to
+ * test.
+ */
 export function testToken(realm: Realm, me: User, token: string | undefined): Record<string, never> {
   const own = [...realm.state.pushTokensOf.get(me.id).values()]
   if (token !== undefined && !own.some((one) => one.token === token)) throw noSuchToken()

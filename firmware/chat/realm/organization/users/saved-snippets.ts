@@ -1,4 +1,4 @@
-/** Texts that somebody keeps to send them again. Contract section 2.5, row E40, V39. */
+/** Saved snippets: texts that a user stores for reuse. Contract section 2.5, row E40, V39. */
 
 import { invalidParameter, notFound } from '../../../base/error.ts'
 import { checkedContent } from '../../messages/content.ts'
@@ -11,30 +11,30 @@ const TITLE_CHARACTERS_MAX = 60
 export const savedSnippetsOf = (realm: Realm, me: User) =>
   [...realm.state.savedSnippetsOf.get(me.id).values()].sort((a, b) => a.id - b.id).map(form)
 
-/** Its id. Throws `BAD_REQUEST` when there are too many. */
+/** Throws `BAD_REQUEST` if there are too many. */
 export function addSavedSnippet(realm: Realm, me: User, title: string, content: string): number {
-  return realm.transaction((turn) => {
+  return realm.transaction((tx) => {
     const snippet = {
-      id: turn.nextId('savedSnippet'),
+      id: tx.nextId('savedSnippet'),
       userId: me.id,
       title: checkedTitle(title),
       content: checkedContent(content),
       dateCreated: nowOf(realm),
     }
-    turn.put('savedSnippet', snippet)
-    publishOwn(turn, me, 'saved_snippets', 'add', { saved_snippet: form(snippet) })
+    tx.put('savedSnippet', snippet)
+    publishOwn(tx, me, 'saved_snippets', 'add', { saved_snippet: form(snippet) })
     return snippet.id
   })
 }
 
-/** What is undefined stays. Throws 404. */
+/** Undefined members stay unchanged. Throws 404. */
 export function changeSavedSnippet(
   realm: Realm,
   me: User,
   id: number,
   { title, content }: { title: string | undefined; content: string | undefined },
 ): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     const before = find(realm, me, id)
     const after = {
       ...before,
@@ -42,16 +42,16 @@ export function changeSavedSnippet(
       content: content === undefined ? before.content : checkedContent(content),
     }
     if (after.title === before.title && after.content === before.content) return
-    turn.put('savedSnippet', after)
-    publishOwn(turn, me, 'saved_snippets', 'update', { saved_snippet: form(after) })
+    tx.put('savedSnippet', after)
+    publishOwn(tx, me, 'saved_snippets', 'update', { saved_snippet: form(after) })
   })
 }
 
 export function removeSavedSnippet(realm: Realm, me: User, id: number): void {
-  realm.transaction((turn) => {
+  realm.transaction((tx) => {
     find(realm, me, id)
-    turn.remove('savedSnippet', id)
-    publishOwn(turn, me, 'saved_snippets', 'remove', { saved_snippet_id: id })
+    tx.remove('savedSnippet', id)
+    publishOwn(tx, me, 'saved_snippets', 'remove', { saved_snippet_id: id })
   })
 }
 

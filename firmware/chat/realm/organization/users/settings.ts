@@ -1,4 +1,4 @@
-/** Changing users' settings, one's own and, by administrators, those of many. Contract sections 2.7 and 3.4.2. */
+/** Changes settings of users: their own, and for administrators those of many users. Contract sections 2.7 and 3.4.2. */
 
 import { badRequest } from '../../../base/error.ts'
 import { memberTest } from '../../model/group-membership.ts'
@@ -18,7 +18,7 @@ import { putAddresses } from './change.ts'
 
 export type GivenSettings = Readonly<Partial<Record<UserSetting, SettingValue>>>
 
-/** Within a change: what a user chooses for himself. */
+/** Also records which settings the user has edited, for `skipIfEdited`. */
 export function changeSettings(realm: Realm, tx: Transaction, me: User, input: GivenSettings): User {
   const changed = differing(me, input)
   if (changed.length === 0) return me
@@ -28,18 +28,17 @@ export function changeSettings(realm: Realm, tx: Transaction, me: User, input: G
   return putSettings(realm, tx, me, changed)
 }
 
-/** The one setting that old clients change as a status. */
+/** Old clients change this setting through the status endpoint. */
 export const changePresenceEnabled = (realm: Realm, tx: Transaction, me: User, isEnabled: boolean): User =>
   changeSettings(realm, tx, me, { presence_enabled: isEnabled })
 
 interface SettingsTarget {
   userIds: readonly number[]
   groupIds: readonly number[]
-  /** Leaves each setting alone that a user has ever changed himself. */
   skipIfEdited: boolean
 }
 
-/** Within a change: for people, those who are deactivated included; bots are left out. Throws `BAD_REQUEST`. */
+/** Includes deactivated accounts and skips bots. Throws `BAD_REQUEST`. */
 export function changeSettingsOf(
   realm: Realm,
   tx: Transaction,
@@ -69,7 +68,6 @@ type Changed = [name: UserSetting, value: SettingValue][]
 const differing = (user: User, input: GivenSettings): Changed =>
   (Object.entries(input) as Changed).filter(([name, value]) => value !== undefined && userSetting(user, name) !== value)
 
-/** Puts the account, tells its clients of each setting, and does what follows from some. */
 function putSettings(realm: Realm, tx: Transaction, before: User, changed: Changed): User {
   const settings = { ...before.settings, ...Object.fromEntries(changed) }
   const after = putAddresses(realm, tx, before, { ...before, settings })
@@ -108,7 +106,7 @@ function publishConsent(realm: Realm, tx: Transaction, user: User): void {
   tx.publish({ type: 'realm_export_consent', to: to.map(({ id }) => id), make: () => body })
 }
 
-/** As its speakers call it; the code where nobody knows. */
+/** Returns the language's own name, or the code if it is unknown. */
 function languageName(code: string): string {
   const tag = code.replaceAll('_', '-')
   try {

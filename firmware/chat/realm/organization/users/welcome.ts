@@ -1,4 +1,4 @@
-/** What is said when somebody comes: to him, and to others where the organisation wants it so. Contract section 2.6. */
+/** Messages for a new user: a welcome, and an announcement if the organization wants one. Contract section 2.6. */
 
 import { noticePerson, notificationBot, welcomeBot } from '../../messages/notices.ts'
 import { deliverNotice } from '../../messages/send.ts'
@@ -11,7 +11,7 @@ import { silently } from '../channels/notices.ts'
 
 const SIGNUPS_TOPIC = 'signups'
 
-/** Within a change. `text` is of the Welcome Bot; '' is none. */
+/** `text`: message of the Welcome Bot; '': no message. */
 export function welcome(realm: Realm, tx: Transaction, user: User, text: string): void {
   if (text !== '') noticePerson(realm, tx, user, text, welcomeBot(realm))
   const id = realmSetting(organizationOf(realm.state), 'signup_announcements_stream_id')
