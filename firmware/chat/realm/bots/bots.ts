@@ -1,4 +1,4 @@
-/** Making and changing bots. Contract section 3.5, rows E90 to E93. */
+/** Creating and changing bots. Contract section 3.5, rows E90 to E93. Functions with a parameter `tx` run within a transaction. */
 
 import { badRequest, type ChatError, forbidden, invalidParameter, notFound } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
@@ -29,7 +29,7 @@ import { mayInRealm } from '../permissions/group-rights.ts'
 import { mayAccess } from '../permissions/user-access.ts'
 import { addressHost, expectFreeAddress } from '../permissions/user-addresses.ts'
 
-/** Names of channels; '' for none. */
+/** Channel names; '' clears the default. */
 interface GivenDefaults {
   default_sending_stream: string | undefined
   default_events_register_stream: string | undefined
@@ -43,7 +43,7 @@ interface NewBot extends GivenDefaults {
   service: GivenService
 }
 
-/** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
+/** Throws `BAD_REQUEST` if the name or address is taken, and if the caller may not create bots of this type. */
 export function createBot(realm: Realm, tx: Transaction, me: User, input: NewBot): { bot: BotUser; key: string } {
   if (!mayCreate(realm, me, input.type)) throw forbidden('Insufficient permission')
   const email = botAddress(realm, input.shortName)
@@ -57,7 +57,7 @@ export function createBot(realm: Realm, tx: Transaction, me: User, input: NewBot
   return { bot: user as BotUser, key }
 }
 
-/** Incoming webhooks, which can only send, have a right of their own. */
+/** Incoming webhooks can only send, so a second group setting grants their creation. */
 const mayCreate = (realm: Realm, me: User, type: BotType): boolean =>
   mayInRealm(realm, 'can_create_bots_group', me) ||
   (type === BOT_TYPES.incomingWebhook && mayInRealm(realm, 'can_create_write_only_bots_group', me))
@@ -68,7 +68,7 @@ const NO_DEFAULTS = {
   defaultAllPublicStreams: false,
 } as const
 
-/** Unknown and somebody else's are one answer. */
+/** Throws the same error for unknown bots and for bots of others, so that callers cannot probe ids. */
 export function findManagedBot(realm: Realm, me: User, id: number): BotUser {
   const user = realm.state.user.get(id)
   if (user === undefined || !mayManage(me, user)) throw noSuchBot()
@@ -85,7 +85,6 @@ interface BotChange extends GivenDefaults {
   service: ServiceChange
 }
 
-/** Within a change: all of it or nothing. */
 export function changeBot(realm: Realm, tx: Transaction, me: User, id: number, change: BotChange): BotUser {
   let bot = findManagedBot(realm, me, id)
   if (change.fullName !== undefined) bot = changeBotName(realm, tx, bot, change.fullName)
@@ -104,7 +103,7 @@ function changeBotName(realm: Realm, tx: Transaction, bot: BotUser, name: string
   return after
 }
 
-/** Two active bots of one name could not be told apart in a mention. */
+/** A mention could not tell two active bots with the same name apart. */
 export function expectFreeBotName(realm: Realm, input: string, bot: User | null): void {
   const name = input.trim()
   for (const other of realm.state.user.all()) {
@@ -113,7 +112,7 @@ export function expectFreeBotName(realm: Realm, input: string, bot: User | null)
   }
 }
 
-/** Level 447. */
+/** Since level 447. */
 function changeShortName(realm: Realm, tx: Transaction, bot: BotUser, shortName: string): BotUser {
   const deliveryEmail = botAddress(realm, shortName, bot)
   return deliveryEmail === bot.deliveryEmail
@@ -129,7 +128,7 @@ function botAddress(realm: Realm, shortName: string, bot: User | null = null): s
   return email
 }
 
-/** Level 130. */
+/** Since level 130. */
 function changeBotRole(realm: Realm, tx: Transaction, me: User, bot: BotUser, role: Role): BotUser {
   if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
   return changeRole(realm, tx, me, bot, role) as BotUser
@@ -156,7 +155,7 @@ function changeService(realm: Realm, tx: Transaction, bot: BotUser, change: Serv
   return after
 }
 
-/** Channels are looked up as the caller sees them. Throws `STREAM_DOES_NOT_EXIST`. */
+/** Resolves channels that the caller can see. Throws `STREAM_DOES_NOT_EXIST`. */
 function chosenDefaults(realm: Realm, me: User, input: GivenDefaults): Partial<Bot> {
   const idOf = (name: string) => (name === '' ? null : findChannelByName(realm, me, name).id)
   const { default_sending_stream: sending, default_events_register_stream: events } = input
@@ -170,8 +169,8 @@ function chosenDefaults(realm: Realm, me: User, input: GivenDefaults): Partial<B
 }
 
 /**
- * Within a change: a bot is given away by administrators only, with a new key and no right that its new owner lacks. It stays
- * in its channels (level 359). Former managers are told that it is gone.
+ * Only administrators may change the owner. The bot gets a new key and no right that its new owner lacks, and stays in its channels (level
+ * 359). Clients of former managers receive an event that removes the bot.
  */
 function changeOwner(realm: Realm, tx: Transaction, me: User, bot: BotUser, ownerId: number): BotUser {
   const owner = realm.state.user.get(ownerId)
@@ -194,25 +193,23 @@ function changeOwner(realm: Realm, tx: Transaction, me: User, bot: BotUser, owne
   return after
 }
 
-/** Within a change. */
 export function setBotPicture(realm: Realm, tx: Transaction, bot: BotUser, bytes: Uint8Array): BotUser {
   const after = setPicture(realm, tx, bot, bytes) as BotUser
   publishBotUpdate(realm, tx, after, { avatar_url: botAvatarUrl(realm, after) })
   return after
 }
 
-/** Within a change. */
 export function deactivateBot(realm: Realm, tx: Transaction, me: User, id: number): void {
   deactivate(realm, tx, findManagedBot(realm, me, id))
 }
 
-/** Within a change. A bot whose owner is deactivated becomes the caller's, as upstream. */
+/** If the owner is deactivated, the caller becomes the owner, as in Zulip. */
 export function reactivateBot(realm: Realm, tx: Transaction, me: User, bot: BotUser): void {
   const owner = bot.bot.ownerId === null ? undefined : realm.state.user.get(bot.bot.ownerId)
   reactivate(realm, tx, owner?.isActive ? bot : changeOwner(realm, tx, me, bot, me.id))
 }
 
-/** Throws 404 for a bot that `me` may not know of, 403 for one that others manage. */
+/** Throws 404 if `me` cannot access the bot, 403 if others manage it. */
 export function keyOfBot(realm: Realm, me: User, id: number): string {
   return realm.transaction((tx) => {
     const bot = realm.state.user.get(id)
@@ -222,7 +219,7 @@ export function keyOfBot(realm: Realm, me: User, id: number): string {
   })
 }
 
-/** Within a change: the old key is worth nothing from now on. */
+/** Revokes the old key. */
 export function newBotKey(realm: Realm, tx: Transaction, me: User, id: number): string {
   const bot = findManagedBot(realm, me, id)
   return renewKey(realm, tx, bot, bot.bot.ownerId === me.id ? undefined : me.id)

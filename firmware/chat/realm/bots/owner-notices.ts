@@ -1,4 +1,4 @@
-/** Tells owners of bots what goes wrong with them, seldom enough that a service which tries again does not flood them. Contract section 3.5.2. */
+/** Notifies bot owners of failures, at a limited rate so that a retrying service does not flood them. Contract section 3.5.2. */
 
 import { noticePerson } from '../messages/notices.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
@@ -6,11 +6,11 @@ import type { User } from '../model/records.ts'
 
 const INTERVAL_S = 3600
 
-/** `problem` names the kind: one is told once an hour for each bot. */
+/** `problem` names the kind of failure: each kind is reported once an hour per bot. */
 export type OwnerNotices = (bot: User, problem: string, text: string) => void
 
 export function createOwnerNotices(realm: Realm): OwnerNotices {
-  /** When it was told, in seconds; in that order. */
+  /** Unix time in seconds of the last notice, in insertion order. */
   const told = new Map<string, number>()
   return (bot, problem, text) => {
     const now = nowOf(realm)

@@ -1,4 +1,4 @@
-/** Bots of earlier versions could have more rights than their owner. Contract section 3.5.1. */
+/** Bots of earlier versions could have more rights than their owners. Contract section 3.5.1. */
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -6,7 +6,7 @@ import { atLeast } from '../model/roles.ts'
 import { deactivate } from '../organization/users/activity.ts'
 import { limitRole } from '../organization/users/change.ts'
 
-/** Deactivates bots without an active owner, and lowers the role of those above their owner. Returns how many bots it changed. */
+/** Deactivates bots without an active owner, and lowers the role of bots above their owner. Returns the number of changed bots. */
 export function limitBotsToOwners(realm: Realm): number {
   const { user: users } = realm.state
   const pairs = [...users.all()].flatMap((bot): [User, User][] => {

@@ -1,4 +1,4 @@
-/** What is said to an outgoing webhook, and what it answers. Contract section 3.5, row E140. */
+/** Requests to outgoing webhooks and their replies. Contract section 3.5, row E140. */
 
 import { isOlder } from '../../base/version.ts'
 import type { MessageRow } from '../../store/messages.ts'
@@ -18,10 +18,10 @@ interface WebhookRequest {
   body: string
 }
 
-/** A sentence for the bot's owner. */
+/** The message is part of a sentence that the bot's owner reads. */
 export class WebhookError extends Error {}
 
-/** Throws `WebhookError`. */
+/** Throws `WebhookError` if the token cannot be unsealed, or if the format has no direct messages. */
 export function webhookRequest(
   realm: Realm,
   bot: User,
@@ -74,7 +74,7 @@ function slackForm(realm: Realm, bot: User, token: string, row: MessageRow, trig
   return { contentType: 'application/x-www-form-urlencoded', body: body.toString() }
 }
 
-/** What the bot is to say; null: nothing. Throws `WebhookError` for what is no answer. */
+/** Returns the text that the bot sends, or null for none. Throws `WebhookError` if the reply is not a JSON object. */
 export function readReply(form: Outgoing['form'], text: string): string | null {
   const answer = parsed(text)
   if (form === 2) return textIn(answer.text)

@@ -1,6 +1,6 @@
 /**
- * An export as bytes: a tar of its files, then a manifest with the SHA-256 of each, then the signature of the manifest by the
- * key that the chat has for it. tools/chat-verify.ts checks that no byte was changed. Design 14.
+ * The archive of an export: a tar of its files, a manifest with the SHA-256 of each file, and a signature of the manifest. The signing key
+ * is derived from the key of the chat's domain. tools/chat-verify.ts verifies archives.
  */
 
 import { createHash } from 'node:crypto'
@@ -19,22 +19,22 @@ export interface ExportManifest {
   organization: string
   url: string
   type: string
-  /** Seconds. */
+  /** Unix time in seconds. */
   time: number
   files: { name: string; size: number; sha256: string }[]
-  /** Ed25519, in hex. */
+  /** Ed25519 public key in hex. */
   key: string
 }
 
 export interface ExportKey {
   /** In hex. */
   readonly publicKey: string
-  /** In hex. */
+  /** Returns the signature in hex. */
   sign(bytes: Uint8Array): string
   close(): void
 }
 
-/** The same as long as the appliance's domain key is. */
+/** Derives the key from the chat's domain key, so it lasts as long as that one. */
 export function createExportKey(chatKey: Uint8Array): ExportKey {
   const seed = deriveSealKey(chatKey, 'export signature')
   const { publicKey, secretKey } = nacl.sign.keyPair.fromSeed(seed)
@@ -46,7 +46,6 @@ export function createExportKey(chatKey: Uint8Array): ExportKey {
   }
 }
 
-/** Of files as they come. */
 export async function* archiveOf(
   files: AsyncIterable<ExportedFile>,
   about: Omit<ExportManifest, 'files' | 'key' | 'format'>,

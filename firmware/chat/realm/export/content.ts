@@ -1,6 +1,6 @@
 /**
- * What an export holds, file by file, as things are when it begins; messages that come later are not in it. Contract section
- * 3.7, rows E121 to E123, and section 12. Levels 304, 449.
+ * The files of an export, as of its start; later messages are left out. Contract section 3.7, rows E121 to E123, and section 12. Levels
+ * 304, 449.
  */
 
 import { setImmediate } from 'node:timers/promises'
@@ -30,7 +30,7 @@ const MESSAGES_OF_FILE = 1000
 const CHARACTERS_OF_FILE = 4 * 1024 * 1024
 const MESSAGES_A_TURN = 50
 
-/** Made while it is read: nothing of it is kept. Throws `storage` when a file goes while it is read. */
+/** Files are generated while they are read, which bounds memory. Throws `storage` if an upload is deleted while it is read. */
 export async function* exportedFiles(realm: Realm, wanted: RealmExport, actor: User): AsyncGenerator<ExportedFile> {
   const scope = scopeOf(realm, wanted.type)
   const newest = realm.store.messages.maxId()
@@ -43,7 +43,7 @@ export async function* exportedFiles(realm: Realm, wanted: RealmExport, actor: U
   const uploads = realm.store.uploads.all().filter(({ id, owner }) => shown.has(id) || scope.ownFiles.has(owner))
   yield jsonFile('attachments.json', uploads.map(attachmentOf))
   for (const upload of uploads) {
-    if (realm.store.uploads.get(upload.id) === undefined) continue // its owner has deleted it meanwhile
+    if (realm.store.uploads.get(upload.id) === undefined) continue // deleted by its owner since
     yield { name: `uploads/${upload.id}`, size: upload.sizeBytes, chunks: chunksOf(realm, upload) }
   }
   for (const user of realm.state.user.all()) {
@@ -57,19 +57,18 @@ function jsonFile(name: string, value: unknown): ExportedFile {
   return { name, size: bytes.length, chunks: [bytes] }
 }
 
-/** Which messages, channels, conversations and files it has, and whose own things. */
 interface Scope {
   hasMessage(row: ExportedRow): boolean
   channels: readonly Channel[]
   conversations: readonly DirectConversation[]
-  /** Whose settings, topics and words it has. */
+  /** Users whose personal data is exported: settings, topic policies, alert words, muted users. */
   people: readonly User[]
   ownFiles: ReadonlySet<number>
 }
 
 /**
- * `public`: what members see without being invited anywhere. `full_with_consent`: besides, what those can see who have
- * agreed, and what is theirs. `full_without_consent`: all.
+ * `public`: public channels. `full_with_consent`: in addition, all that consenting users can read, and their personal data.
+ * `full_without_consent`: everything.
  */
 function scopeOf(realm: Realm, type: RealmExport['type']): Scope {
   const { state } = realm
@@ -91,7 +90,7 @@ function scopeOf(realm: Realm, type: RealmExport['type']): Scope {
 
 export const consents = (user: User): boolean => userSetting(user, 'allow_private_data_export')
 
-/** Each made when its turn comes, of records that do not change. */
+/** Builds each table only when it is written. Records are immutable, so the tables are consistent. */
 function tablesOf(realm: Realm, actor: User, { channels, conversations, people }: Scope): [string, () => unknown][] {
   const { state } = realm
   const organization = organizationOf(state)
@@ -124,7 +123,7 @@ function tablesOf(realm: Realm, actor: User, { channels, conversations, people }
   ]
 }
 
-/** Neither what the operator sets nor any key. */
+/** Leaves out keys and the operator's settings. */
 const organizationToJson = (realm: Realm, organization: ReturnType<typeof organizationOf>) => ({
   name: organization.name,
   url: organization.url,
@@ -133,7 +132,6 @@ const organizationToJson = (realm: Realm, organization: ReturnType<typeof organi
   group_settings: realmGroupValues(realm),
 })
 
-/** With the address that the administrator sees. */
 const userToJson = (user: User, actor: User) => ({
   id: user.id,
   email: user.email,
@@ -147,7 +145,7 @@ const userToJson = (user: User, actor: User) => ({
   is_system_bot: user.isSystemBot,
 })
 
-/** `shown` gets the uploads that they show. */
+/** Adds the ids of uploads that exported messages link to `shown`. */
 async function* messageFiles(
   realm: Realm,
   scope: Scope,

@@ -1,4 +1,4 @@
-/** Exports that were asked for, and making them. Contract section 3.7, rows E121 to E123, V29; level 449. */
+/** Requests for exports, and the task that makes the archives. Contract section 3.7, rows E121 to E123, V29; level 449. */
 
 import { setImmediate } from 'node:timers/promises'
 import { CofferError } from '../../../base/error.ts'
@@ -22,21 +22,21 @@ import { exportedFiles } from './content.ts'
 
 const WEEK_S = 7 * 86_400
 const EXPORTS_A_WEEK_MAX = 5 // contract section 9
-const INTERVAL_MS = 1000 // from being asked for to being begun
+const INTERVAL_MS = 1000 // delay between the request and the start
 
-/** Between two turns of the loop: what is hashed, sealed and written in one. */
+/** Bytes hashed, sealed and written before yielding to the event loop. */
 const BYTES_A_TURN = 1024 * 1024
 
 export interface Exports {
-  /** Its id; it is made afterwards. */
+  /** Returns the id of the export, which is made later. */
   request(me: User, type: ExportType): number
-  /** Its bytes go, and that there was one stays. */
+  /** Deletes the archive. The list of exports keeps the entry. */
   remove(id: number): Promise<void>
-  /** Contract section 2.5, for `viewer`; `base`: what stands before the path of an address. */
+  /** Contract section 2.5. `base`: prefix of URLs. */
   list(viewer: User, base: string): ExportView[]
-  /** The archive at a path, if there is one that `viewer` may have. */
+  /** The archive at `path`. Undefined if it does not exist or `viewer` may not fetch it. */
   fileAt(viewer: User, path: string): UploadedFile | undefined
-  /** Makes what was asked for by now. The chat does it every second by itself. */
+  /** Makes all pending exports now. The periodic task does so every second. */
   now(): Promise<void>
   stop(): void
 }
@@ -44,12 +44,12 @@ export interface Exports {
 interface ExportsOptions {
   realm: Realm
   key: ExportKey
-  /** Addresses are good for a while, for whoever has them. */
+  /** Signs URLs that work without signing in, for a limited time. */
   urls: UrlSigner
   log: Log
 }
 
-/** One after the other. What a stop has interrupted has failed. */
+/** Makes one export at a time. Exports that a restart interrupted are marked as failed. */
 export function createExports({ realm, key, urls, log }: ExportsOptions): Exports {
   const { state } = realm
   failInterrupted()
@@ -70,7 +70,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
     })
   }
 
-  /** Contract V29. */
+  /** Publishes the event of contract row V29. */
   function put(tx: Transaction, one: RealmExport): void {
     tx.put('realmExport', one)
     const told = [...state.user.all()].filter(
@@ -102,7 +102,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
       }))
   }
 
-  /** Asked for when it is requested and while it is made: a role may be lost in between. */
+  /** Checked at the request and again while the archive is written, because the role may change. */
   function mayExport({ isActive, role }: User, type: ExportType): boolean {
     const isForAll = type !== 'full_without_consent'
     if (!isActive || !atLeast(role, isForAll ? ROLES.administrator : ROLES.owner)) return false
@@ -117,7 +117,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
       const archive = { id, path: newPathId(REALM_ID, name, realm.random), name, sizeBytes }
       realm.transaction((tx) => put(tx, { ...wanted, archive }))
     } catch (error) {
-      if (!isOpen()) return // the next start tells of it
+      if (!isOpen()) return // marked as failed at the next start
       const why = error instanceof CofferError ? error.message : (error as Error).name
       log.error('chat', `an export has failed: ${why}`)
       realm.transaction((tx) => put(tx, { ...wanted, failed: nowOf(realm) }))
@@ -153,7 +153,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
         if (!mayExport(me, type)) throw forbidden('Must be an organization owner with access to all content')
         const time = nowOf(realm)
         const recent = [...state.realmExport.all()].filter((other) => time - other.time < WEEK_S)
-        // Clients look for the first three words.
+        // Clients match the first three words.
         if (recent.length >= EXPORTS_A_WEEK_MAX)
           throw badRequest(`Exceeded rate limit: at most ${EXPORTS_A_WEEK_MAX} exports a week`)
         const id = tx.nextId('realmExport')
@@ -192,11 +192,10 @@ interface ExportView {
   export_url: string | null
   pending: boolean
   export_type: ExportType
-  /** Of an organization that was imported with its exports: there are none. */
+  /** Always false: imports contain no exports. */
   export_from_prior_server: false
 }
 
-/** What holds everything is for those alone who could have asked for it. */
 const mayFetch = ({ role }: User, { type }: RealmExport): boolean =>
   atLeast(role, type === 'full_without_consent' ? ROLES.owner : ROLES.administrator)
 

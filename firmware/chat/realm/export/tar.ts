@@ -1,10 +1,10 @@
-/** The tar format (POSIX.1-1988, ustar), in the one form that exports have: regular files, short names, no owner, no time. */
+/** The subset of the tar format (POSIX.1-1988, ustar) that exports need: regular files, short names, no owner, no time. */
 
 export const BLOCK_BYTES = 512
 const NAME_BYTES_MAX = 100
 const SIZE_MAX = 8 ** 11 - 1
 
-/** What stands before the bytes of a file. */
+/** Throws `RangeError` if the name or size exceeds the format. */
 export function tarHeader(name: string, size: number): Uint8Array {
   if (Buffer.byteLength(name) > NAME_BYTES_MAX || size > SIZE_MAX) throw new RangeError('Not a file of an export')
   const header = Buffer.alloc(BLOCK_BYTES)
@@ -14,7 +14,7 @@ export function tarHeader(name: string, size: number): Uint8Array {
   header.write('0000000\0', 116)
   header.write(`${size.toString(8).padStart(11, '0')}\0`, 124)
   header.write('00000000000\0', 136)
-  header.write(' '.repeat(8), 148) // of the sum, which is over these
+  header.write(' '.repeat(8), 148) // the checksum, computed with spaces in its place
   header.write('0', 156)
   header.write('ustar\x0000', 257)
   const sum = header.reduce((total, byte) => total + byte, 0)
@@ -22,7 +22,6 @@ export function tarHeader(name: string, size: number): Uint8Array {
   return header
 }
 
-/** Zeros up to the next block. */
 export const tarPadding = (size: number): Uint8Array => Buffer.alloc((BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES)
 
 export const TAR_END: Uint8Array = Buffer.alloc(2 * BLOCK_BYTES)

@@ -1,4 +1,4 @@
-/** What becomes of marks when messages go out of somebody's sight, or where he is not subscribed. */
+/** Updates flags of messages that a user can no longer read, or that were moved to a channel without the user. */
 
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
@@ -11,8 +11,8 @@ import { changeFlag, publishRead } from './flags.ts'
 import { unreadWithin } from './unread.ts'
 
 /**
- * Marks messages that reached all of these users, in channels, as read: they were moved to where none of them is subscribed,
- * though he may still read them. Users to whom the same of them is new are told together.
+ * Marks moved messages as read for users who can still read them but are not subscribed to the new channel. `rows`: channel messages that
+ * all of these users received. Users for whom the same messages were unread share one event.
  */
 export function markMovedRead(realm: Realm, tx: Transaction, users: readonly User[], rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
@@ -41,7 +41,7 @@ export function markMovedRead(realm: Realm, tx: Transaction, users: readonly Use
   }
 }
 
-/** Of messages that reached these users, who cannot read them any more: their clients are told that they are gone. */
+/** Clears flags of messages that these users received and can no longer read. Publishes no event: the clients were told of a deletion. */
 export function clearFlags(realm: Realm, userIds: readonly number[], rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
   for (const { birth, runs } of byBirth(rows))
@@ -52,7 +52,7 @@ export function clearFlags(realm: Realm, userIds: readonly number[], rows: reado
     }
 }
 
-/** Messages that were sent to one place, by their ordinals there. */
+/** Messages with the same birth, the location that they were sent to. */
 interface Sent {
   birth: number
   ordinals: readonly number[]
@@ -60,7 +60,6 @@ interface Sent {
   ids: readonly number[]
 }
 
-/** Those from one index up to another. */
 interface Slice {
   sent: Sent
   from: number
@@ -74,7 +73,10 @@ const byBirth = (rows: readonly PlacedRow[]): Sent[] =>
     return { birth, ordinals, runs: runsOf(ordinals), ids: ordered.map(({ id }) => id) }
   })
 
-/** Of what he may not read any more in these channels: unread it would come back with them, and no event would have told of it. */
+/**
+ * Marks unread messages as read if the user can no longer read them. Otherwise they would be unread again, without an event, when the user
+ * regains access.
+ */
 export function markUnreadableRead(realm: Realm, tx: Transaction, user: User, channels: Iterable<Channel>): void {
   const visibility = visibilityOf(realm, user)
   const recipients = [...channels].map(({ recipientId }) => recipientId).filter((id) => visibility.extent(id) !== 'all')

@@ -1,5 +1,3 @@
-/** Messages by their ids, for whoever may read them. */
-
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
@@ -7,29 +5,26 @@ import type { User } from '../model/records.ts'
 import { covers, type MessagePosition, visibilityOf } from '../permissions/visibility.ts'
 import { locationOf, recipientsOf } from './location.ts'
 
-/** Throws the same for a message that is not there and one that he may not read. */
+/** Throws the same error for a missing message and for one that the user may not read. */
 export function accessMessage(realm: Realm, user: User, id: number): MessageRow {
   const row = realm.store.messages.get(id)
   if (row === undefined || !visibilityOf(realm, user).canRead(row)) throw badRequest('Invalid message(s)')
   return row
 }
 
-/** As well for one that lies in an archived channel, where everything stays as it is. */
+/** Also throws for messages in archived channels, which are read-only. */
 export function accessMessageToChange(realm: Realm, user: User, id: number): MessageRow {
   const row = accessMessage(realm, user, id)
   if (realm.state.channelByRecipient.get(row.recipient)?.isArchived === true) throw badRequest('Invalid message(s)')
   return row
 }
 
-/**
- * Whose clients may have a message: whoever is subscribed to its channel, or in the conversation, and whoever has it for
- * another reason; of these all who may read it.
- */
+/** Users who may read the message and whose clients may have it: current recipients, former recipients, and users who flagged it. */
 export function readersOf(realm: Realm, message: MessageRow): User[] {
   return readersAmong(realm, message, () => true)
 }
 
-/** The same of those who have a queue: who is told of what happens to it. */
+/** The readers with an event queue, who receive events about the message. */
 export const audienceOf = (realm: Realm, message: MessageRow): User[] =>
   readersAmong(realm, message, realm.events.hasQueue)
 
@@ -40,7 +35,10 @@ function readersAmong(realm: Realm, message: MessageRow, isMeant: (userId: numbe
   return users.filter((user) => visibilityOf(realm, user).canRead(message))
 }
 
-/** Of a message in a channel: those who were subscribed where it was sent or moved to then, or took it up themselves. */
+/**
+ * Users who were subscribed when the message was sent, or when it was moved to its channel, and users who flagged it. Empty for direct
+ * messages.
+ */
 function formerRecipients({ state, store }: Realm, message: MessagePosition): User[] {
   const { id, recipient, birth, ordinal, arrival } = message
   const channel = state.channelByRecipient.get(birth)

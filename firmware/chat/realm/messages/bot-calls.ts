@@ -1,6 +1,6 @@
 /**
- * Which messages call bots whose service answers: those that a person sends to them, or mentions them in. What is still to
- * be heard is kept until it is, so that no stop loses it. Contract section 3.5, row E140.
+ * Calls bots with a service for direct messages and mentions by people. Calls are stored until they are delivered, so a restart loses none.
+ * Contract section 3.5, row E140.
  */
 
 import type { MessageRow } from '../../store/messages.ts'
@@ -9,10 +9,10 @@ import type { BotCall, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 import type { MessageLocation } from './location.ts'
 
-/** Of one bot: whoever answers more slowly than it is called is not called any more for a while. */
+/** Limit per bot: a bot that is this far behind is not called for further messages. */
 export const CALLS_WAITING_MAX = 100
 
-/** Within a change. Bots call no bots: two could go on for ever. */
+/** Within a transaction. Messages of bots call no bots, which prevents endless loops. */
 export function callBots(
   realm: Realm,
   tx: Transaction,

@@ -1,14 +1,13 @@
 /**
- * What was taken out of one HTML text and put into another, as spans that clients colour. Contract section 3.2, E14
- * (`content_html_diff`).
+ * Highlights the difference between two rendered messages with spans that clients color. Contract section 3.2, E14 (`content_html_diff`).
  */
 
 const TOKEN = /<[^>]*>|[^<\s]+|\s+|</g
 
-/** A thousand words that changed at once. One budget serves a whole answer: a minute's edits are enough to spend it. */
+/** Enough for a thousand changed words. All differences of one answer share it, because the edits of a minute can exceed it. */
 const CELLS_MAX = 1_000_000
 
-/** Cells of the table of common words that may still be computed. Texts that need more count as changed completely. */
+/** Table cells that may still be computed. A difference that needs more is shown as changed completely. */
 interface DiffBudget {
   cells: number
 }
@@ -16,8 +15,8 @@ interface DiffBudget {
 export const diffBudget = (): DiffBudget => ({ cells: CELLS_MAX })
 
 /**
- * Both texts are HTML of the renderer; so is the result, except for the spans. Yields after each row of the table the number of
- * cells computed, so that the caller can give way to others.
+ * Both texts are HTML of the renderer. Yields the number of computed cells after each table row, so that the caller can yield to the event
+ * loop.
  */
 export function* contentDiff(before: string, after: string, budget: DiffBudget): Generator<number, string> {
   const a = before.match(TOKEN) ?? []
@@ -35,7 +34,7 @@ function* diff(a: readonly string[], b: readonly string[], budget: DiffBudget): 
   if (cells > budget.cells) return [...marked('deleted', a), ...marked('inserted', b)]
   budget.cells -= cells
   const width = b.length + 1
-  const common = new Uint32Array((a.length + 1) * width) // longest common subsequences of what follows
+  const common = new Uint32Array((a.length + 1) * width) // lengths of the longest common subsequences of the suffixes
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--)
       common[i * width + j] =
@@ -67,7 +66,7 @@ function* diff(a: readonly string[], b: readonly string[], budget: DiffBudget): 
   return out
 }
 
-/** Tags stay outside the spans: those of the new text, none of the old. */
+/** Tags stay outside the spans. Only tags of the new text are kept. */
 function marked(kind: 'deleted' | 'inserted', tokens: readonly string[]): string[] {
   const out: string[] = []
   let text = ''

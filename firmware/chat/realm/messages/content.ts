@@ -1,11 +1,11 @@
-/** What a message may say. Contract sections 3.2.1 and 9. */
+/** Validation of message content. Contract sections 3.2.1 and 9. */
 
 import { badRequest } from '../../base/error.ts'
 
 const CONTENT_LENGTH_MAX = 10_000 // code points
 const TRUNCATED = '\n[message truncated]'
 
-/** As it is stored. Throws `BAD_REQUEST` when nothing is left of it. */
+/** Returns the content as stored, truncated and without trailing spaces. Throws `BAD_REQUEST` if it is empty. */
 export function checkedContent(sent: string): string {
   const content = sent.trimEnd()
   if (content.trim() === '') throw badRequest('Message must not be empty')

@@ -1,4 +1,4 @@
-/** Deleting all of a topic. Contract row E48, sections 7.4 and 11.3, V9. */
+/** Deletion of a topic. Contract row E48, sections 7.4 and 11.3, V9. */
 
 import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../model/realm.ts'
@@ -11,9 +11,9 @@ import { inBatches } from './in-batches.ts'
 import { findTopic } from './location.ts'
 
 /**
- * The newest first, those that he can read, for as long as he may: `caller` is asked anew in each turn. False when the time
- * was over before all was done: what is done is done. What is written there meanwhile stays, and so does everything in an
- * archived channel. A topic of which he can read nothing is none for him.
+ * Deletes the messages that the caller can read, newest first. `caller` re-checks the caller's rights in each batch. Returns false if the
+ * time limit ends the work early. Messages that arrive meanwhile stay. Throws `BAD_REQUEST` if the channel is archived or the caller can
+ * read no message of the topic.
  */
 export async function deleteTopic(realm: Realm, caller: () => User, channelId: number, name: string): Promise<boolean> {
   let below = realm.store.messages.maxId() + 1
@@ -35,6 +35,6 @@ export async function deleteTopic(realm: Realm, caller: () => User, channelId: n
   try {
     return await inBatches(realm, act)
   } finally {
-    if (isSeen) realm.store.clearLog() // also of what was deleted before it was refused
+    if (isSeen) realm.store.clearLog() // also after an error: earlier batches are deleted
   }
 }

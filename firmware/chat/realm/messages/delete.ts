@@ -1,4 +1,4 @@
-/** Deleting. Contract sections 3.2 (E13), 7.4, V9. */
+/** Deletion of messages. Contract sections 3.2 (E13), 7.4, V9. */
 
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
@@ -16,7 +16,7 @@ import { accessMessageToChange } from './access.ts'
 import { locationOf, type MessageLocation, recipientsOf } from './location.ts'
 import { setFirstMessage } from './send.ts'
 
-/** Added to every limit, for what was on its way. Contract section 9. */
+/** Added to every time limit, for requests in transit. Contract section 9. */
 export const LEEWAY_S = 20
 
 export function deleteMessage(realm: Realm, me: User, id: number): void {
@@ -51,7 +51,7 @@ const has = (
 ): boolean =>
   mayInRealm(realm, name, me) || (location.kind === 'channel' && mayInChannel(realm, location.channel, name, me))
 
-/** Within a change. `rows` lie in one place, and ascend by id. `cause`: of contract 8.1, level 452. */
+/** Within a transaction. `rows` must share a location and ascend by id. `cause`: contract section 8.1, level 452. */
 export function removeMessages(realm: Realm, tx: Transaction, rows: readonly PlacedRow[], cause?: 'retention'): void {
   const [first] = rows
   if (first === undefined) return
@@ -74,18 +74,16 @@ export function removeMessages(realm: Realm, tx: Transaction, rows: readonly Pla
     setFirstMessage(realm, tx, channel, store.messages.oldestOf(channel.recipientId) ?? null)
 }
 
-/** Nothing that it said stays in what is to remind of it: see reminders.ts. */
 function forgetInReminders({ state }: Realm, tx: Transaction, messageId: number): void {
   for (const reminder of state.remindersAbout.get(messageId).values())
     tx.put('reminder', { ...reminder, content: '', html: '' })
 }
 
-/** A topic without messages has no row. */
 export function tidyTopic({ store }: Realm, topic: number): void {
   if (!store.messages.isInUse(topic)) store.topics.remove(topic)
 }
 
-/** Of the messages, ascending, what different users can see who have a queue, with those who see the same. */
+/** Groups users with an event queue by the messages that they can see, ascending. Users who see the same messages share a list. */
 export function audiencesOf(
   realm: Realm,
   location: MessageLocation,
@@ -113,7 +111,7 @@ export function audiencesOf(
   return users
 }
 
-/** At once, or one by one to clients that know no more. */
+/** One event, or one for each message to clients without the capability `bulk_message_deletion`. */
 export function publishDeletion(
   realm: Realm,
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** To whom a message may be sent: contract section 3.2.1, in its order of checks. */
+/** Checks of a message's destination, in the order of contract section 3.2.1. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
 import { realmSetting } from '../model/read-settings.ts'
@@ -12,12 +12,12 @@ import { mayInChannel, mayInRealm } from '../permissions/group-rights.ts'
 import { mayAccess } from '../permissions/user-access.ts'
 import { findConversation, findTopic } from './location.ts'
 
-/** As it was sent: an id, a name, or a list of ids or addresses. */
+/** The parameter `to` of a request: an id, a name, addresses joined by commas, or a list. */
 export type To = number | string | readonly number[] | readonly string[]
 
-const PARTICIPANTS_MAX = 250 // of one conversation: their ids are looked at with each message in it
+const PARTICIPANTS_MAX = 250 // of one conversation: each message in it reads all ids
 
-/** Throws `STREAM_DOES_NOT_EXIST` for a channel that is not there, and for one that he may not know of. */
+/** Throws `STREAM_DOES_NOT_EXIST` for a missing channel and for one that the user cannot see. */
 export function findChannel(realm: Realm, user: User, to: To): Channel {
   const one = typeof to === 'object' ? to[0] : to
   if (one === undefined || (typeof to === 'object' && to.length > 1)) throw badRequest('Expected exactly one channel')
@@ -30,7 +30,7 @@ export function findChannel(realm: Realm, user: User, to: To): Channel {
 export const noSuchChannel = (id: number): ChatError =>
   new ChatError('STREAM_DOES_NOT_EXIST', `Channel with ID '${id}' does not exist`, { stream_id: id })
 
-/** `topic` as location.ts makes it. */
+/** `topic` must come from `asTopic`. */
 export function expectMaySend(realm: Realm, sender: User, channel: Channel, topic: string): void {
   if (channel.isArchived) throw badRequest(`Not authorized to send to channel '${channel.name}': it is archived`)
   const isAllowed = canRead(realm, sender, channel) && mayInChannel(realm, channel, 'can_send_message_group', sender)
@@ -38,7 +38,7 @@ export function expectMaySend(realm: Realm, sender: User, channel: Channel, topi
   expectTopicAllowed(realm, sender, channel, topic)
 }
 
-/** Also for moving messages into it. Contract section 7.5. */
+/** Used for moves too. Contract section 7.5. */
 export function expectTopicAllowed(realm: Realm, user: User, channel: Channel, topic: string, isNew = true): void {
   const policy = topicsPolicy(realm, channel)
   if (topic === '' && policy === 'disable_empty_topic')
@@ -57,7 +57,7 @@ function topicsPolicy(realm: Realm, { topicsPolicy }: Channel) {
   return topicsPolicy === 'inherit' ? realmSetting(organizationOf(realm.state), 'topics_policy') : topicsPolicy
 }
 
-/** All participants, the sender too. */
+/** Returns all participants, including the sender. */
 export function findPeople(realm: Realm, sender: User, to: To): User[] {
   const list = typeof to === 'object' ? to : typeof to === 'number' ? [to] : to.split(',').map((email) => email.trim())
   if (list.length === 0) throw badRequest('Message must have recipients')
@@ -72,7 +72,7 @@ export function findPeople(realm: Realm, sender: User, to: To): User[] {
   return [...people.values()]
 }
 
-/** Rules of direct messages. `people` are all of them. */
+/** Checks the rules of direct messages. `people` must include the sender. */
 function expectMayTalk(realm: Realm, sender: User, people: readonly User[]): void {
   const others = people.filter(({ id }) => id !== sender.id)
   if (others.length > 0 && others.every(({ isActive }) => !isActive)) {
@@ -93,7 +93,7 @@ function expectMayTalk(realm: Realm, sender: User, people: readonly User[]): voi
     throw badRequest('You do not have permission to initiate direct message conversations')
 }
 
-/** Where it goes, if the sender may send there now. Throws as the functions above. */
+/** A location that the sender may send to. A direct conversation may not exist yet. */
 export type Destination =
   | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }
   | { readonly kind: 'direct'; readonly people: readonly User[] }

@@ -1,5 +1,3 @@
-/** What is sent when its time has come: scheduled messages and reminders. */
-
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
 import { hasRoomForMessages } from '../model/disk-room.ts'
@@ -9,9 +7,9 @@ import { type PeriodicTask, startPeriodic } from './periodic.ts'
 import { deliverReminder } from './reminders.ts'
 import { deliverScheduled } from './scheduled.ts'
 
-const INTERVAL_MS = 1000 // the clock may be set: nobody knows now how long it is until the next is due
+const INTERVAL_MS = 1000 // polls, because the clock may be changed at any time
 
-/** A round ends after the message it is at. */
+/** `stop` lets the current message finish. */
 export const startDeliveries = (realm: Realm, log: Log): PeriodicTask =>
   startPeriodic({
     run: (isOpen) => deliverDue(realm, isOpen),
@@ -21,15 +19,15 @@ export const startDeliveries = (realm: Realm, log: Log): PeriodicTask =>
   })
 
 /**
- * One a turn, in the order of their times; what becomes due meanwhile is for the next round. None waits for one before it that
- * fails; throws the first failure, at the end.
+ * Delivers one message per turn of the event loop, in order of time. Messages that become due meanwhile wait for the next run. A failure
+ * does not stop the others; the first failure is thrown at the end.
  */
 async function deliverDue(realm: Realm, isOpen: () => boolean): Promise<void> {
   const { state } = realm
   if (state.organization.size === 0) return
   const failures: unknown[] = []
   for (const { deliver } of dueNow(realm)) {
-    if (!isOpen() || isDeactivated(realm) || !hasRoomForMessages(realm)) break // none is lost: each stays due
+    if (!isOpen() || isDeactivated(realm) || !hasRoomForMessages(realm)) break // nothing is lost: undelivered messages stay due
     try {
       deliver()
     } catch (error) {
@@ -42,7 +40,7 @@ async function deliverDue(realm: Realm, isOpen: () => boolean): Promise<void> {
 
 interface Due {
   time: number
-  /** Unless it was changed, or taken back, since it was found. */
+  /** Does nothing if the record was changed or removed meanwhile. */
   deliver(): void
 }
 

@@ -1,4 +1,4 @@
-/** Editing what was written, and the door of PATCH. Contract sections 3.2.2, 7.3; V51. */
+/** Editing of content, and the entry point of `PATCH /messages/{message_id}`. Contract sections 3.2.2, 7.3; V51. */
 
 import { createHash } from 'node:crypto'
 import { badRequest, ChatError } from '../../base/error.ts'
@@ -32,13 +32,13 @@ interface EditRequest {
   notifyNewThread: boolean
 }
 
-/** Of what one message has said before, with its HTML: it goes out with the message, and is written anew with each edit. */
+/** Limit on all earlier contents of a message with their HTML. They are sent with the message and rewritten with each edit. */
 const HISTORY_CHARACTERS_MAX = 2_000_000
 
 const DELETED = '(deleted)'
 const orDeleted = (content: string): string => (content.trim() === '' ? DELETED : content)
 
-/** Uploads that nothing links any more. */
+/** Returns the uploads that no message links any more. */
 export function editMessage(realm: Realm, me: User, id: number, request: EditRequest): Attachment[] {
   const draft = request.content === undefined ? null : draftOf(realm, me, orDeleted(request.content))
   return realm.transaction((tx) => {
@@ -81,7 +81,7 @@ interface PlannedEdit {
   event: Record<string, unknown>
 }
 
-/** Null when it says the same as before. */
+/** Returns null if the content is unchanged. */
 function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }: RenderedDraft): PlannedEdit | null {
   if (content === row.content) return null
   const location = locationOf(realm, row)

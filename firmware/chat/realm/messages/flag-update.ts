@@ -1,4 +1,4 @@
-/** Marking messages by their ids. Contract section 3.2, E18 and E19. */
+/** Changing flags of messages by id. Contract section 3.2, E18 and E19. */
 
 import { badRequest } from '../../base/error.ts'
 import type { Flag } from '../../store/flags.ts'
@@ -15,13 +15,12 @@ interface FlagUpdate {
 }
 
 interface Marked {
-  /** Ids that really changed, ascending. */
   changed: readonly number[]
-  /** Channels that he has left, where nothing is marked unread. Ascending. */
+  /** Channels without a subscription of the user, where nothing is marked unread. Ascending. */
   ignoredChannels: readonly number[]
 }
 
-/** What he may not read is left out when he marks it read, and refused else. */
+/** Skips messages that the user may not read if the flag is `read`; throws `BAD_REQUEST` for other flags. */
 export function markMessages(realm: Realm, me: User, ids: readonly number[], { op, flag }: FlagUpdate): Marked {
   return realm.transaction((turn) => {
     const visibility = visibilityOf(realm, me)
@@ -38,7 +37,7 @@ export function markMessages(realm: Realm, me: User, ids: readonly number[], { o
   })
 }
 
-/** Throws `BAD_REQUEST` for a flag that is not the reader's to change, and for what is not done with one. */
+/** Throws `BAD_REQUEST` for a flag that users cannot change, and for an unknown operation. */
 export function toFlagUpdate(input: { op: string; flag: string }): FlagUpdate {
   const flag = EDITABLE_FLAGS.find((flag) => flag === input.flag)
   if (flag === undefined) throw badRequest(`Flag not editable: '${input.flag}'`)

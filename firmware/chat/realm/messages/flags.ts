@@ -1,6 +1,6 @@
 /**
- * What readers have marked. A message costs one row, not one per reader: who received it follows from what he was
- * subscribed to, and what he has read from runs of ordinals. Contract sections 2.4 and 4.4 (V52, V53), design 6.
+ * Flags of messages. A message costs one row, not one per reader: recipients follow from subscription intervals, and flags are stored as
+ * runs of ordinals. Contract sections 2.4 and 4.4 (V52, V53).
  */
 
 import type { EventBody, Merge } from '../../events/queue.ts'
@@ -19,12 +19,12 @@ import { locationOf } from './location.ts'
 export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed', 'hide_link_previews'] as const satisfies readonly Flag[]
 
 interface MessageReader {
-  /** Of a message that he may read: contract section 2.4. */
+  /** The user must be able to read `message`. Contract section 2.4. */
   flags(message: MessagePosition): string[]
   isUnread(message: MessagePosition): boolean
 }
 
-/** True for one turn. */
+/** Caches flags: valid within one transaction only. */
 export function readerOf(realm: Realm, user: User): MessageReader {
   const { flags } = realm.store
   const visibility = visibilityOf(realm, user)
@@ -55,7 +55,7 @@ export function readerOf(realm: Realm, user: User): MessageReader {
   }
 }
 
-/** The deprecated `wildcard_mentioned` stands for either kind. */
+/** Adds the deprecated `wildcard_mentioned` for either kind of wildcard. */
 export function mentionFlags(bits: number): string[] {
   const flags: string[] = []
   if (bits & MENTIONED) flags.push('mentioned')
@@ -70,8 +70,8 @@ export const FLAG_OPS = ['add', 'remove'] as const
 export type FlagOp = (typeof FLAG_OPS)[number]
 
 /**
- * Marks messages that he may read, and tells his clients of those that really changed: their ids come back, ascending. One
- * that he did not receive becomes his by being marked; it counts as read unless that is what is taken away.
+ * Changes a flag of messages that the user may read, and publishes the event. Returns the ids of messages that changed, ascending. A
+ * message that the user did not receive is added to the user's history; it counts as read unless it is being marked unread.
  */
 export function changeFlag(
   realm: Realm,
@@ -105,7 +105,6 @@ export function changeFlag(
   return ids
 }
 
-/** He did not receive it; from now on he has it, read unless it is about to be marked unread. */
 function addUnreceived(
   { store }: Realm,
   userId: number,
@@ -117,12 +116,12 @@ function addUnreceived(
   store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
 }
 
-/** Without an event: for what is read from the beginning, which the event of the message itself says. */
+/** Publishes no event: the event of the new message contains the flag. */
 export function setRead({ store }: Realm, userId: number, { birth, ordinal }: MessagePosition): void {
   store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
 }
 
-/** `isFor`: to some of his clients alone, for which that is so. */
+/** `isFor` selects the clients that receive the event. */
 export function publishFlag(
   realm: Realm,
   tx: Transaction,
@@ -143,7 +142,6 @@ export function publishFlag(
   }
 }
 
-/** To several users at once. */
 export function publishRead(tx: Transaction, userIds: readonly number[], messages: readonly number[]): void {
   const body = { op: 'add', operation: 'add', flag: 'read', messages, all: false }
   tx.publish({ type: 'update_message_flags', to: userIds, make: () => body, merge: mergeOf('add', 'read') })
@@ -159,7 +157,7 @@ const joinFlagEvents: Merge['join'] = (before, after) => ({
   }),
 })
 
-/** So that a client can count it where it lies without fetching it. */
+/** Allows clients to count an unread message without fetching it. */
 function detailsOf(realm: Realm, user: User, ids: readonly number[], emptyTopic: boolean): Record<number, unknown> {
   const { store } = realm
   const details: Record<number, unknown> = {}

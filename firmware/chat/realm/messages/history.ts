@@ -1,4 +1,4 @@
-/** What a message was before. Contract sections 3.2 (E14), 7.6. */
+/** The edit history of a message. Contract sections 3.2 (E14), 7.6. */
 
 import { runInSlices } from '../../../base/slices.ts'
 import { badRequest } from '../../base/error.ts'
@@ -13,7 +13,7 @@ import { contentDiff, diffBudget } from './content-diff.ts'
 import { locationOf } from './location.ts'
 import { metadataWithMoves } from './topic-history.ts'
 
-/** Oldest first; the first entry is the message as it was sent. */
+/** Oldest first. The first entry is the original message. */
 export async function messageHistory(
   realm: Realm,
   row: MessageRow,
@@ -24,7 +24,7 @@ export async function messageHistory(
   return entries.reverse()
 }
 
-/** Adds entries, newest first. Yields the cells that each step of a difference computed. */
+/** Adds entries, newest first. Yields the number of cells that each step of a difference computed. */
 export function* historySteps(
   realm: Realm,
   row: MessageRow,
@@ -40,7 +40,7 @@ export function* historySteps(
   let html = shownHtml(realm, row.html)
   const budget = diffBudget()
   const named = (name: string): string => (location.kind === 'channel' ? topicName(name, emptyTopic) : '')
-  // Newest first: each edit says what was before it.
+  // Each edit contains the state before it.
   for (const edit of edits) {
     const isEdit = policy === 'all' && edit.prev_content !== undefined
     const before = shownHtml(realm, edit.prev_rendered_content ?? '')

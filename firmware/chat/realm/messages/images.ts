@@ -1,24 +1,24 @@
 /**
- * Type and size of a picture, from its first bytes. PNG: W3C PNG section 11.2.1. GIF: GIF89a section 18. WebP: RFC 9649.
- * JPEG: ITU-T T.81 annex B; its orientation: Exif 2.3 section 4.6.4. No pixel is decoded.
+ * Reads type and size of an image from its header, without decoding pixels. PNG: W3C PNG section 11.2.1. GIF: GIF89a section 18. WebP: RFC
+ * 9649. JPEG: ITU-T T.81 annex B; its orientation: Exif 2.3 section 4.6.4.
  */
 
 import { crc32 } from 'node:zlib'
 
 interface ImageHeader {
   type: 'png' | 'jpeg' | 'gif' | 'webp'
-  /** As it is shown: a photograph that lies on its side counts as turned. */
+  /** As displayed: a rotated photo has width and height swapped. */
   width: number
   height: number
 }
 
-/** Beginnings of a file that hold its size, whatever a camera has put before. */
+/** Enough to find the size behind the metadata that cameras write first. */
 export const IMAGE_HEADER_BYTES = 256 * 1024
 
-/** Clients can still unpack this many; a file of a few KB may claim far more. */
+/** Clients can still decode this many; a file of a few KB may claim far more. */
 const PIXELS_MAX = 64 * 1024 * 1024
 
-/** Null: it is no picture of these kinds, or one that no browser would show. */
+/** Returns null for other types, and for images without pixels or with too many. */
 export function imageHeader(file: Uint8Array): ImageHeader | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, Math.min(file.length, IMAGE_HEADER_BYTES))
   for (const read of [readPng, readGif, readWebp, readJpeg]) {
@@ -31,8 +31,8 @@ export function imageHeader(file: Uint8Array): ImageHeader | null {
 }
 
 const IHDR_BYTES = 13
-const IHDR_END = 33 // with its checksum
-/** By type of color: W3C PNG table 11.1. */
+const IHDR_END = 33 // including the checksum
+/** Allowed bit depths by color type: W3C PNG table 11.1. */
 const PNG_DEPTHS: Readonly<Record<number, readonly number[]>> = {
   0: [1, 2, 4, 8, 16],
   2: [8, 16],
@@ -66,7 +66,7 @@ function readWebp(bytes: Buffer): ImageHeader | null {
       return { type: 'webp', width: 1 + bytes.readUIntLE(24, 3), height: 1 + bytes.readUIntLE(27, 3) }
     case 'VP8L': {
       if (bytes[20] !== 0x2f) return null
-      const sizes = bytes.readUInt32LE(21) // fourteen bits each
+      const sizes = bytes.readUInt32LE(21) // 14 bits each
       return { type: 'webp', width: 1 + (sizes & 0x3fff), height: 1 + ((sizes >> 14) & 0x3fff) }
     }
     case 'VP8 ':
@@ -77,7 +77,7 @@ function readWebp(bytes: Buffer): ImageHeader | null {
   }
 }
 
-/** Segments follow one another by their lengths; the first that begins a frame has the size. */
+/** Walks through the segments; the first frame segment has the size. */
 function readJpeg(bytes: Buffer): ImageHeader | null {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null
   let turned = false
@@ -85,7 +85,7 @@ function readJpeg(bytes: Buffer): ImageHeader | null {
     if (bytes[at] !== 0xff) return null
     const marker = bytes[at + 1]!
     if (marker === 0xff) {
-      at++ // any number of them may fill the space before a marker
+      at++ // fill bytes before a marker
       continue
     }
     const length = bytes.readUInt16BE(at + 2)
@@ -100,11 +100,11 @@ function readJpeg(bytes: Buffer): ImageHeader | null {
   return null
 }
 
-/** SOF0 to SOF15, without the tables that stand among them (DHT, JPG, DAC). */
+/** SOF0 to SOF15. DHT, JPG and DAC have numbers in the same range. */
 const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 
 const ORIENTATION_TAG = 0x0112
-const TURNED_FROM = 5 // orientations 5 to 8 exchange width and height
+const TURNED_FROM = 5 // orientations 5 to 8 swap width and height
 
 function liesOnItsSide(segment: Buffer): boolean {
   if (segment.toString('latin1', 0, 6) !== 'Exif\0\0') return false

@@ -1,4 +1,7 @@
-/** How the service's bots name channels and topics: as links that mention nobody, whatever the names are. Contract 6.2. */
+/**
+ * Links to channels, topics and messages in texts of the service's bots. Names are escaped, so that they mention no one. Contract section
+ * 6.2.
+ */
 
 import { channelPath, topicPath } from '../../render/narrow-links.ts'
 import type { Realm } from '../model/realm.ts'
@@ -7,7 +10,7 @@ import { topicName } from '../model/topic-names.ts'
 import { canSee } from '../permissions/channel-rights.ts'
 import type { ChannelLocation, MessageLocation } from './location.ts'
 
-/** What `#**channel>topic**` cannot hold, and what would be the id of a message there. */
+/** Characters that `#**channel>topic**` cannot contain, and an ending that reads as the id of a message. */
 const UNFIT = /[`*>&[\]\p{Cc}]|\$\$|@\d+$/u
 
 export const linkToChannel = ({ id, name }: Channel): string =>
@@ -23,7 +26,10 @@ export function linkToMessage({ channel: { id, name }, topic }: ChannelLocation,
   return `[${textOf(name, topic)} @ 💬](${topicPath(id, name, topic)}/near/${messageId})`
 }
 
-/** Where clients show a message, and how a message links to it: level 508. Of a channel that `reader` does not see, neither name nor topic. */
+/**
+ * The URL of a message in clients, and a Markdown link to it: level 508. Leaves out channel and topic names if `reader` cannot see the
+ * channel.
+ */
 export function messageAddress(
   realm: Realm,
   reader: User,
@@ -47,6 +53,6 @@ export function messageAddress(
 
 const textOf = (channel: string, topic: string): string => `#${asText(channel)} > ${asText(topicName(topic, false))}`
 
-/** Its marks as entities, as Zulip's clients write them. */
+/** Escapes Markdown characters as entities, as Zulip's clients do. */
 export const asText = (name: string): string =>
   name.replace(/[`*<>&[\]$~\p{Cc}]/gu, (mark) => `&#${mark.codePointAt(0)};`)

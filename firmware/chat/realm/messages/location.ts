@@ -1,5 +1,3 @@
-/** Where messages lie: channels with their topics, conversations. */
-
 import type { MessageRow } from '../../store/messages.ts'
 import type { TopicRow } from '../../store/topics.ts'
 import { fold } from '../model/names.ts'
@@ -15,18 +13,17 @@ export type MessageLocation =
 
 export type ChannelLocation = MessageLocation & { readonly kind: 'channel' }
 
-/** Stands before the name of a resolved topic: contract section 7.3. */
+/** Prefix of resolved topics: contract section 7.3. */
 const RESOLVED_PREFIX = '✔ '
 
 export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_PREFIX)
 
-/** Only the mark differs. */
+/** True if the names differ in the resolved prefix only. */
 export const isResolving = (from: string, to: string): boolean =>
   isResolved(from) !== isResolved(to) && meantTopic(withoutMark(from)) === meantTopic(withoutMark(to))
 
 const withoutMark = (topic: string): string => topic.replace(/^(?:✔ )+/, '')
 
-/** `row` is of a message that is there. */
 export function locationOf(
   { state, store }: Realm,
   { recipient, topic }: Pick<MessageRow, 'recipient' | 'topic'>,
@@ -39,14 +36,14 @@ export function locationOf(
 export const findTopic = ({ store }: Realm, channel: Channel, topic: string): TopicRow | undefined =>
   store.topics.find(channel.recipientId, fold(topic))
 
-/** Its id; it begins to exist here, with its first message. Within a change. */
+/** Returns the topic's id. Creates the topic for its first message. Within a transaction. */
 export const ensureTopic = (realm: Realm, channel: Channel, topic: string): number =>
   findTopic(realm, channel, topic)?.id ?? realm.store.topics.add(channel.recipientId, topic, fold(topic))
 
 export const findConversation = ({ state }: Realm, userIds: readonly number[]): DirectConversation | undefined =>
   state.conversationByUsers.get(keyOf(userIds))
 
-/** `userIds` are all of them, in any order. */
+/** `userIds`: all participants, in any order. */
 export function ensureConversation(
   realm: Realm,
   tx: Transaction,
@@ -62,7 +59,7 @@ export function ensureConversation(
   return conversation
 }
 
-/** Whoever is active and subscribed, or in the conversation. */
+/** Active users who are subscribed to the channel or take part in the conversation. */
 export function recipientsOf({ state }: Realm, location: MessageLocation): Set<number> {
   const ids =
     location.kind === 'channel' ? state.subscribersOf.get(location.channel.id).keys() : location.conversation.userIds

@@ -1,4 +1,4 @@
-/** Marking much as read at once. Contract sections 3.2 (E20 to E22), 11.3. */
+/** Marking many messages as read. Contract sections 3.2 (E20 to E22), 11.3. */
 
 import { badRequest } from '../../base/error.ts'
 import type { PlacedRow } from '../../store/messages.ts'
@@ -13,13 +13,13 @@ import { inBatches } from './in-batches.ts'
 import { findTopic } from './location.ts'
 import { newestUnread } from './unread.ts'
 
-/** The newest first. False when the time was over before all was done: what is done is done. */
+/** Marks the newest first. Returns false if the time limit ends the work early. */
 export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
   let unread = newestUnread(realm, me)
   return inBatches(realm, (tx, count) => {
     let rows = [...take(unread, count)]
     if (rows.length === 0) {
-      unread = newestUnread(realm, me) // what came meanwhile
+      unread = newestUnread(realm, me) // messages that arrived meanwhile
       rows = [...take(unread, count)]
     }
     if (rows.length === 0) publishFlag(realm, tx, me, 'read', 'add', [], { all: true })
@@ -28,14 +28,14 @@ export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
   })
 }
 
-/** The same in one channel, for as long as he may read it: `caller` is asked anew in each turn, here and below. */
+/** Like `markAllRead`, in one channel. `caller` re-checks access in each batch, here and in `markTopicRead`. */
 export async function markChannelRead(realm: Realm, caller: () => User, channelId: number): Promise<boolean> {
   const me = caller()
   const find = (): Channel => findReadableChannel(realm, caller(), channelId)
   return markRead(realm, me, newestUnread(realm, me, [find().recipientId]), find)
 }
 
-/** The same in several, of each of these users who is subscribed there; however long it takes, for they are about to leave. */
+/** Marks channels as read for subscribers who are about to be unsubscribed. Has no time limit. */
 export async function markChannelsRead(
   realm: Realm,
   users: readonly User[],
@@ -56,11 +56,11 @@ export async function markChannelsRead(
     return some.length < count
   }
   while (!(await inBatches(realm, act))) {
-    // Other requests have gone on meanwhile.
+    // Other requests are served between the batches.
   }
 }
 
-/** To look whether there is something costs as much as a message: it is one without a row. */
+/** Looking for unread messages costs as much as marking one, so it counts as an item without a row. */
 function* unreadOfEach(
   realm: Realm,
   users: readonly User[],
@@ -75,8 +75,8 @@ function* unreadOfEach(
 }
 
 /**
- * The same in one topic: it is gone through, which is less than all that may be unread in its channel. One of which he can read
- * nothing is none for him.
+ * Scans the topic, which is cheaper than all unread messages of the channel. Throws `BAD_REQUEST` if the caller can read no message of the
+ * topic.
  */
 export async function markTopicRead(
   realm: Realm,
@@ -98,7 +98,7 @@ export async function markTopicRead(
   })
 }
 
-/** The same of somebody whom he mutes. */
+/** Marks messages of a sender whom the user has muted. */
 export const markReadFrom = (realm: Realm, me: User, senderId: number): Promise<boolean> =>
   markRead(
     realm,
@@ -106,7 +106,7 @@ export const markReadFrom = (realm: Realm, me: User, senderId: number): Promise<
     newestUnread(realm, me).filter(({ sender }) => sender === senderId),
   )
 
-/** `check` is asked before each part. */
+/** `check` runs before each batch and throws to stop. */
 async function markRead(
   realm: Realm,
   me: User,

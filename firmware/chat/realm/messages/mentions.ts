@@ -1,4 +1,4 @@
-/** Who is mentioned by a message, and how: contract section 6.4. */
+/** Mentions in messages: contract section 6.4. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
 import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from '../model/content-flags.ts'
@@ -10,7 +10,7 @@ import type { Destination } from './destination.ts'
 import { findTopic, type MessageLocation } from './location.ts'
 import type { RenderedMessage } from './rendering.ts'
 
-/** A wildcard that reaches more people than this needs a right: contract section 7.2. */
+/** A wildcard that reaches more people requires `can_mention_many_users_group`: contract section 7.2. */
 const WILDCARD_FREE_MAX = 15
 
 /** Throws `STREAM_` or `TOPIC_WILDCARD_MENTION_NOT_ALLOWED`, and `BAD_REQUEST` for a group that the sender may not mention. */
@@ -37,7 +37,7 @@ function expectMayMentionGroups(realm: Realm, sender: User, { groups }: Rendered
   }
 }
 
-/** Bits by user, of those among `recipients` who are mentioned. */
+/** Mention flags by user id, for the mentioned users among `recipients`. */
 export function mentionBits(
   realm: Realm,
   location: MessageLocation,
@@ -56,7 +56,6 @@ export function mentionBits(
   return bits
 }
 
-/** Who has sent something to a topic. */
 function participantsOf(realm: Realm, { channel, topic }: MessageLocation & { kind: 'channel' }): Set<number> {
   const found = findTopic(realm, channel, topic)
   return new Set(found === undefined ? [] : realm.store.messages.sendersOf(found.id))

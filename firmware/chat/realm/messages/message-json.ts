@@ -18,12 +18,10 @@ import { topicLinks } from './rendering.ts'
 import { metadataWithMoves } from './topic-history.ts'
 
 export interface MessageOptions {
-  /** HTML instead of what was written. */
   applyMarkdown: boolean
   clientGravatar: boolean
-  /** The client knows topics without a name. */
+  /** True if the client supports the empty topic. */
   emptyTopic: boolean
-  /** How much of its sender is told. */
   senderSight: SenderVisibility
 }
 
@@ -87,7 +85,7 @@ export const participants = ({ state }: Realm, { userIds }: DirectConversation) 
 
 const mentionToJson = ({ id, email, fullName }: User) => ({ id, email, full_name: fullName, is_mirror_dummy: false })
 
-/** What the organisation shows of changes: contract section 7.6. */
+/** Applies the organization's policy for edit history: contract section 7.6. */
 function historyToJson(realm: Realm, { edits, edited, moved }: MessageMetadata) {
   const times = {
     ...(edited !== undefined && { last_edit_timestamp: edited }),

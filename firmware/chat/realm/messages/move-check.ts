@@ -1,4 +1,4 @@
-/** Who may move what to another topic or channel, or resolve a topic. Contract sections 3.2.2, 7.3. */
+/** Permissions and time limits for moving messages and resolving topics. Contract sections 3.2.2, 7.3. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
@@ -20,14 +20,14 @@ export type PropagateMode = 'change_one' | 'change_later' | 'change_all'
 
 export interface Move {
   target: MessageRow
-  /** Ascending, those of them that the mover can read. */
+  /** The messages to move, ascending: only those that the mover can read. */
   rows: readonly PlacedRow[]
   from: ChannelLocation
   to: ChannelLocation
   mode: PropagateMode
-  /** All of the topic that the mover can read. */
+  /** True if `rows` are all messages of the topic that the mover can read. */
   isWhole: boolean
-  /** All of it: the topic itself goes there. */
+  /** True if `rows` are all messages of the topic: the topic itself moves. */
   isTopic: boolean
   notifyOldThread: boolean
   notifyNewThread: boolean
@@ -41,7 +41,7 @@ interface MoveRequest {
   notifyNewThread: boolean
 }
 
-/** Null when it would change nothing. Throws what the mover is refused with. */
+/** Returns null if nothing would change. Throws if the move is not permitted. */
 export function planMove(realm: Realm, me: User, target: MessageRow, request: MoveRequest): Move | null {
   const { topic, channelId, propagateMode: mode, notifyOldThread, notifyNewThread } = request
   if (topic === undefined && channelId === undefined) return null
@@ -69,7 +69,7 @@ function accessChannel(realm: Realm, me: User, id: number): Channel {
   return channel
 }
 
-/** Rights, in the order of contract section 3.2.2. */
+/** Checks permissions in the order of contract section 3.2.2. */
 function expectMayMove(realm: Realm, me: User, from: ChannelLocation, to: ChannelLocation): void {
   const mayIn = (setting: Parameters<typeof mayInChannel>[2]) => mayInChannel(realm, from.channel, setting, me)
   const administers = mayIn('can_administer_channel_group') || atLeast(me.role, ROLES.administrator)
@@ -107,7 +107,7 @@ function readableOf(realm: Realm, me: User, target: MessageRow, all: readonly Pl
 const isMeant = (id: number, target: number, mode: PropagateMode): boolean =>
   mode === 'change_one' ? id === target : id >= target
 
-/** Limits never bind moderators and above. Where channel and topic change the stricter one counts. */
+/** Moderators and above have no time limits. If both channel and topic change, the stricter limit applies. */
 function expectInTime(
   realm: Realm,
   me: User,

@@ -1,6 +1,6 @@
 /**
- * Moving messages to another topic or channel, once it is allowed: in one turn, also tens of thousands. Contract sections
- * 3.2.2, 7.3; V51.
+ * Moves messages to another topic or channel after move-check.ts has permitted it, in one transaction, even tens of thousands. Contract
+ * sections 3.2.2, 7.3; V51.
  */
 
 import type { PlacedRow } from '../../store/messages.ts'
@@ -24,7 +24,7 @@ import { topicLinks } from './rendering.ts'
 import { setFirstMessage } from './send.ts'
 import { metadataWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-history.ts'
 
-/** Within a change; `contentEvent` has what was edited in the target at the same time. */
+/** Within a transaction. `contentEvent`: members of the event for an edit of the target in the same request. */
 export function moveMessages(realm: Realm, tx: Transaction, me: User, move: Move, contentEvent: object | null): void {
   const { from, to, rows, target } = move
   const isBetween = to.channel.id !== from.channel.id
@@ -42,7 +42,10 @@ export function moveMessages(realm: Realm, tx: Transaction, me: User, move: Move
   else if (isElsewhere) noticeMove(realm, tx, me, { ...move, count: rows.length })
 }
 
-/** In a private channel it is as if they had been sent now, for all who may come to read them there. */
+/**
+ * In a private channel the messages count as sent at the time of the move, which decides which subscribers may read them. Returns 0 for
+ * other channels.
+ */
 const arrivalIn = ({ store }: Realm, { isPrivate, recipientId }: Channel): number =>
   isPrivate ? store.messages.nextOrdinal(recipientId) : 0
 
@@ -59,14 +62,14 @@ function asTopicMove(realm: Realm, me: User, move: Move): TopicMove {
   }
 }
 
-/** The topic itself goes there with all that is in it: no message is written to unless it comes into another channel. */
+/** Moves the topic's row. Message rows change only if the channel changes. */
 function moveTopic({ store }: Realm, { target, to }: Move, topicMove: TopicMove, arrival: number | null): void {
   store.topics.rename(target.topic, to.channel.recipientId, to.topic, fold(to.topic))
   if (arrival !== null) store.messages.moveTopic(target.topic, to.channel.recipientId, arrival)
   store.topics.addMove(target.topic, store.messages.maxId(), JSON.stringify(topicMove))
 }
 
-/** One by one, or a part of a topic: what befell their topic of before goes with them. */
+/** Moves single messages, or a part of a topic. The history of the old topic is copied into them. */
 function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: number | null): void {
   const { target, rows, from, to } = move
   const { store } = realm
@@ -76,10 +79,10 @@ function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: numbe
   const ids = rows.map(({ id }) => id)
   const extras = new Map(store.messages.extrasOf(ids).map(({ id, extra }) => [id, extra]))
   const extraText = (id: number): string => extras.get(id) ?? '{}'
-  // Most have nothing of their own, or what they got together: those that become the same are written together.
+  // Most messages have equal metadata: messages with the same result are written together.
   const alike = Map.groupBy(
     ids,
-    (id) => `${before.findIndex(({ through }) => through < id)} ${extraText(id)}`, // the newest reaches furthest
+    (id) => `${before.findIndex(({ through }) => through < id)} ${extraText(id)}`, // newest first: the index tells which moves apply
   )
   for (const together of alike.values()) {
     const [first] = together as [number]
@@ -89,11 +92,11 @@ function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: numbe
     store.messages.place(together, { recipient, topic, extra, arrival })
   }
   if (topic === target.topic && to.channel.id === from.channel.id)
-    store.topics.rename(topic, recipient, to.topic, fold(to.topic)) // of a name that differs in case alone it stays the same
+    store.topics.rename(topic, recipient, to.topic, fold(to.topic)) // names that differ in case only share a row
   tidyTopic(realm, target.topic)
 }
 
-/** What was edited and moved by one call is one entry of the history. */
+/** Joins the edit and the move of one request into one entry of the history. */
 function joinEdits(realm: Realm, id: number): void {
   const row = realm.store.messages.get(id)!
   const extra = metadataWithMoves(realm, row)
@@ -102,7 +105,7 @@ function joinEdits(realm: Realm, id: number): void {
   realm.store.messages.update({ ...row, extra: writeExtra(realm, row.topic, { ...extra, edits }) })
 }
 
-/** The first message of both may be another one now. */
+/** The first message of either channel may have changed. */
 function tidyChannels(realm: Realm, tx: Transaction, channels: readonly Channel[]): void {
   const { state, store } = realm
   for (const { id, recipientId } of channels) {
@@ -142,7 +145,7 @@ function publishMove(
   for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.by(id))) markMovedRead(realm, tx, users, reached)
 }
 
-/** To those who see `rows` of it: what the target says is told to nobody who may not read it. */
+/** Publishes the move to users who see `rows`. Leaves out the target's content if the target is not among them. */
 function publishUpdate(
   realm: Realm,
   tx: Transaction,
@@ -180,14 +183,14 @@ function publishUpdate(
   })
 }
 
-/** Whoever had one of the messages, or has one now. */
+/** A user who had at least one of the messages before the move, or has one now. */
 interface Witness {
   user: User
-  /** What he may read, if he still has one of them, or has now: one list for all who see the same. */
+  /** Messages that the user may read now; empty if the user gets no event. Users who see the same messages share a list. */
   sees: readonly PlacedRow[]
-  /** What he had and may read no longer: one list for all who lose the same. */
+  /** Messages that the user had and may no longer read. Users who lose the same messages share a list. */
   loses: readonly PlacedRow[]
-  /** He may still read what had reached him, though he is not subscribed to the private channel where it is now. */
+  /** True if the user may still read received messages in the private target channel without being subscribed to it. */
   keeps: boolean
 }
 
@@ -237,7 +240,7 @@ function isWithin(some: readonly PlacedRow[], all: readonly PlacedRow[]): boolea
   return some.every((row) => known.has(row))
 }
 
-/** All but some: the same list for the same. */
+/** Returns `all` without `some`. Equal arguments give the same list. */
 function differences(): (all: readonly PlacedRow[], some: readonly PlacedRow[]) => readonly PlacedRow[] {
   const known = new Map<readonly PlacedRow[], Map<readonly PlacedRow[], readonly PlacedRow[]>>()
   return (all, some) => {
@@ -254,7 +257,7 @@ function differences(): (all: readonly PlacedRow[], some: readonly PlacedRow[]) 
   }
 }
 
-/** So that he may still read what he had, should the channel have protected history. */
+/** Preserves the user's access to received messages if the channel has protected history. */
 function keep({ store }: Realm, { id }: User, { recipientId }: Channel, arrival: number): void {
   store.flags.setRuns(id, recipientId, 'kept', addRun(store.flags.runs(id, recipientId, 'kept'), arrival, arrival))
 }

@@ -1,4 +1,4 @@
-/** Which messages a queue with a narrow hears of. Contract section 4.1, `narrow`. */
+/** Narrows of event queues, which select the messages that a client receives. Contract section 4.1, `narrow`. */
 
 import { ChatError } from '../../base/error.ts'
 import { fold } from '../model/names.ts'
@@ -10,15 +10,11 @@ import { isResolved, type MessageLocation } from './location.ts'
 
 type Term = readonly [operator: string, operand: string]
 
-/** What there is to know of a message that was just sent, for one of its recipients. */
 interface NarrowedMessage {
   location: MessageLocation
   sender: User
-  /** As the recipient sees it. */
   senderAddress: string
-  /** Flags of the recipient. */
   flags: readonly string[]
-  /** The recipient's policy for its topic. */
   isFollowed: boolean
 }
 
@@ -48,7 +44,7 @@ const IS: Readonly<Record<string, (sent: NarrowedMessage) => boolean>> = {
 
 const ALIASES: Readonly<Record<string, string>> = { stream: 'channel', from: 'sender', subject: 'topic' }
 
-/** Throws `BAD_NARROW`. */
+/** Throws `BAD_NARROW` for an operator that queues do not support. */
 export function expectQueueNarrow(narrow: readonly Term[]): void {
   for (const [operator, operand] of narrow) {
     const known = operator === 'is' ? Object.hasOwn(IS, operand) : Object.hasOwn(RULES, ALIASES[operator] ?? operator)

@@ -1,4 +1,4 @@
-/** What the Notification Bot says of moved and resolved topics. Contract sections 3.2.2, 7.3. */
+/** Messages of the Notification Bot about moved and resolved topics. Contract sections 3.2.2, 7.3. */
 
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
@@ -11,7 +11,7 @@ import { type ChannelLocation, ensureConversation, findTopic, isResolved } from 
 import { isFollowedBy } from './narrows.ts'
 import { deliverNotice } from './send.ts'
 
-const UNDO_S = 60 // whoever undoes it within this time leaves no notice
+const UNDO_S = 60 // undoing the change within this time removes the notice
 
 const RESOLVED = ' has marked this topic as resolved.'
 const UNRESOLVED = ' has marked this topic as unresolved.'
@@ -20,7 +20,7 @@ export const notificationBot = ({ state }: Realm): User => state.userByEmail.get
 
 export const welcomeBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[1].email)!
 
-/** In a direct message of one of the service's bots; its id. */
+/** Sends a direct message from a bot of the service. Returns its id. */
 export function noticePerson(
   realm: Realm,
   tx: Transaction,
@@ -36,7 +36,7 @@ export interface Moved {
   from: ChannelLocation
   to: ChannelLocation
   count: number
-  /** All messages of the topic that he can read who has moved it. */
+  /** True if these are all messages of the topic that the mover can read. */
   isWhole: boolean
   notifyOldThread: boolean
   notifyNewThread: boolean
@@ -53,7 +53,10 @@ export function noticeMove(realm: Realm, tx: Transaction, me: User, moved: Moved
     deliverNotice(realm, tx, bot, from, `${what} moved${where} to ${linkToTopic(to)} by ${silently(me)}.`)
 }
 
-/** Undone at once, the notice of before goes and none comes. It is read by all but those who follow the topic. */
+/**
+ * If the change is undone at once, deletes the previous notice instead of adding one. The settings of each user decide whether the notice
+ * counts as read.
+ */
 export function noticeResolve(realm: Realm, tx: Transaction, me: User, place: ChannelLocation): void {
   const bot = notificationBot(realm)
   const topic = findTopic(realm, place.channel, place.topic)

@@ -1,4 +1,4 @@
-/** A message that is not sent yet: what a send would refuse now is refused now. Contract section 3.2.1. */
+/** Checks a scheduled message when it is created, so that the client sees errors at once. Contract section 3.2.1. */
 
 import type { Realm } from '../model/realm.ts'
 import type { ScheduledMessage, User } from '../model/records.ts'
@@ -6,7 +6,7 @@ import { findDestination } from './destination.ts'
 import { expectMayMention } from './mentions.ts'
 import { draftOf, type Outgoing } from './send.ts'
 
-/** As it is kept until then. Throws what sending it would throw. */
+/** Returns members of the record. Throws the errors of sending. */
 export function checkedOutgoing(
   realm: Realm,
   sender: User,

@@ -1,24 +1,22 @@
-/** What the chat does by itself again and again: one round after the other, until it is stopped. */
-
 import type { Log } from '../../../base/log.ts'
 
 export interface PeriodicTask {
-  /** One now; joins one that goes on. Rejects when the disk refuses. */
+  /** Runs now, or joins the current run. Rejects if the run fails. */
   now(): Promise<void>
-  /** A round that goes on is told by its `isOpen`. */
+  /** The current run sees it through `isOpen`. */
   stop(): void
 }
 
 interface PeriodicOptions {
   run: (isOpen: () => boolean) => Promise<void>
-  /** From the end of one to the next. */
+  /** From the end of a run to the start of the next. */
   intervalMs: number
-  /** For the log: `... : why`. */
+  /** The subject of log lines: `failure: error`. */
   failure: string
   log: Log
 }
 
-const AFTER_FAILURE_MS = 60_000 // each is a line of the log
+const AFTER_FAILURE_MS = 60_000 // each failure is a line of the log
 
 export function startPeriodic({ run, intervalMs, failure, log }: PeriodicOptions): PeriodicTask {
   let isStopped = false
@@ -35,7 +33,7 @@ export function startPeriodic({ run, intervalMs, failure, log }: PeriodicOptions
   }
   const goOn = (): void => wait(intervalMs)
   const waitLonger = (error: Error): void => {
-    if (isStopped) return // the store may have been closed under it
+    if (isStopped) return // the store may have been closed meanwhile
     log.error('chat', `${failure}: ${error.message}`)
     wait(Math.max(intervalMs, AFTER_FAILURE_MS))
   }

@@ -1,4 +1,4 @@
-/** What the service's bots say of somebody's message: where it is, who wrote it, and its text in a fence of its own. */
+/** Quotations of messages by the service's bots: link, sender, and the content in a fence. */
 
 import { ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
@@ -8,19 +8,18 @@ import { linkToMessage } from './links.ts'
 import { locationOf } from './location.ts'
 import { renderFor } from './rendering.ts'
 
-/** A link, where there is one to it. */
 export function nameOfMessage(realm: Realm, message: MessageRow): string {
   const location = locationOf(realm, message)
   return location.kind === 'channel' ? linkToMessage(location, message.id) : 'a direct message'
 }
 
-/** Whatever is in it, nothing of it ends the quotation. */
+/** Uses a fence longer than any in the text, so that the text cannot end the quotation. */
 export function quoted(text: string): string {
   const fence = '`'.repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map(({ length }) => length + 1)))
   return `${fence}quote\n${text}\n${fence}`
 }
 
-/** Nobody keeps a bot from saying something by what his message, quoted there, would be as HTML. */
+/** Leaves out a quotation whose HTML would be too long, so that the bot's own text is always sent. */
 export function withQuotation(realm: Realm, bot: User, text: string, message: MessageRow): string {
   const sender = realm.state.user.get(message.sender)!
   const whole = `${text}\n\n@_**${sender.fullName}|${sender.id}**:\n${quoted(message.content)}`

@@ -12,8 +12,8 @@ import { placeholderObject } from '../objects/user-view.ts'
 import { cannotSee } from '../permissions/user-access.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
 
-const REACTIONS_MAX = 2000 // of one message: each is sent with it
-const REACTIONS_OF_ACCOUNT_MAX = 100 // of one account: the others can still react
+const REACTIONS_MAX = 2000 // per message: all are sent with it
+const REACTIONS_OF_ACCOUNT_MAX = 100 // per account, so that others can still react
 
 export function addReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
   realm.transaction((tx) => {
@@ -53,8 +53,8 @@ function setReactions({ store }: Realm, row: MessageRow, reactions: readonly Rea
 }
 
 /**
- * Where the message has a reaction with the emoji, that one's, under the name that it was given first: others may use it even
- * when it was deactivated since. Throws as `findEmoji`.
+ * If the message already has a reaction with this emoji, returns that one with its name, even if the emoji was deactivated since. Throws as
+ * `findEmoji`.
  */
 function emojiOf(realm: Realm, reactions: readonly Reaction[], emoji: NamedEmoji): Emoji {
   const there = reactions.find((one) => isMeant(one, emoji))

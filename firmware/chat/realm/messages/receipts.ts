@@ -1,4 +1,4 @@
-/** Who has read a message. Contract section 3.2, E15. */
+/** Read receipts. Contract section 3.2, E15. */
 
 import { badRequest } from '../../base/error.ts'
 import { realmSetting, userSetting } from '../model/read-settings.ts'

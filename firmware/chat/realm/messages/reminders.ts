@@ -1,4 +1,4 @@
-/** Reminders of messages, as direct messages of the Notification Bot. Contract section 2.5, rows E33 to E35, V37. */
+/** Reminders about messages, sent as direct messages by the Notification Bot. Contract section 2.5, rows E33 to E35, V37. */
 
 import { ChatError, invalidParameter, notFound } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
@@ -15,7 +15,7 @@ import { expectFuture, expectRoom } from './scheduled.ts'
 
 export const NOTE_CHARACTERS_MAX = 500
 
-/** By their time; of a message that he may not read any more they tell no more than what is delivered. */
+/** In order of time. Content of messages that the user may no longer read is left out, as at delivery. */
 export const remindersOf = (realm: Realm, me: User) =>
   [...realm.state.remindersOf.get(me.id).values()]
     .sort((a, b) => a.time - b.time || a.id - b.id)
@@ -28,7 +28,7 @@ export const remindersOf = (realm: Realm, me: User) =>
       ),
     )
 
-/** Its id. Throws `BAD_REQUEST` for a message that the caller may not read, and for a time that has been. */
+/** Returns the id. Throws `BAD_REQUEST` if the caller may not read the message or `time` is not in the future. */
 export function remind(realm: Realm, me: User, messageId: number, time: number, note: string): number {
   return realm.transaction((tx) => {
     if ([...note].length > NOTE_CHARACTERS_MAX)
@@ -52,7 +52,10 @@ export function removeReminder(realm: Realm, me: User, id: number): void {
   })
 }
 
-/** Of what the message says now, and of the note alone once it is gone or out of the user's sight. Late is better than never. */
+/**
+ * Quotes the current content. Sends the note alone if the message was deleted or the user may no longer read it. Overdue reminders are
+ * delivered too.
+ */
 export function deliverReminder(realm: Realm, reminder: Reminder): void {
   const me = realm.state.user.get(reminder.userId)
   realm.transaction((tx) => {

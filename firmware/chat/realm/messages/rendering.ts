@@ -1,4 +1,4 @@
-/** What a message's text is as HTML, and what sending and editing need to know of it. Contract sections 2.4 and 6. */
+/** Rendering of messages to HTML, and the data that sending and editing derive from it. Contract sections 2.4 and 6. */
 
 import type { Rendered } from '../../render/render.ts'
 import { linksInTopic, type TopicLink } from '../../render/topic-links.ts'
@@ -9,11 +9,11 @@ import { linkifiersOf, renderText } from '../objects/rendering.ts'
 import { findUpload } from '../objects/upload-claims.ts'
 
 export interface RenderedMessage extends Omit<Rendered, 'uploads'> {
-  /** Uploads that the text links, of those that its author may read: see model/upload-path.ts. */
+  /** Linked uploads that the author may read: see model/upload-path.ts. */
   pathIds: readonly string[]
 }
 
-/** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
+/** Throws `BAD_REQUEST` if the HTML would be too long. */
 export function renderFor(realm: Realm, author: User, content: string): RenderedMessage {
   const { uploads, ...rendered } = renderText(realm, author, content)
   const linked = new Set(uploads.map((path) => asPathId(decoded(path))))
@@ -22,5 +22,4 @@ export function renderFor(realm: Realm, author: User, content: string): Rendered
   return { ...rendered, pathIds }
 }
 
-/** Of a topic's name. */
 export const topicLinks = (realm: Realm, topic: string): TopicLink[] => linksInTopic(topic, linkifiersOf(realm))

@@ -1,7 +1,7 @@
 /**
- * Messages that are older than the organization or their channel keeps them go, in slices, so that everybody else goes on
- * meanwhile. The rule of the moment counts. Whoever could see one is told, as of any that is deleted: contract sections 2.3,
- * 2.6 and 4.4 (V9), levels 452 and 457. Files that no message shows any more for that reason go with them.
+ * Deletes messages older than the retention period of the organization or their channel, in batches, so that requests are served in
+ * between. The current setting applies. Clients receive deletion events: contract sections 2.3, 2.6 and 4.4 (V9), levels 452 and 457. Files
+ * that only these messages linked are deleted too.
  */
 
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
@@ -17,17 +17,17 @@ import { removeMessages } from './delete.ts'
 import { type PeriodicTask, startPeriodic } from './periodic.ts'
 import { dropUpload, removeFile } from './upload-receive.ts'
 
-const INTERVAL_MS = 600_000 // days are what is asked for
+const INTERVAL_MS = 600_000 // retention periods are in days
 const DAY_S = 86_400
 const FOREVER = -1
 
-const MESSAGES_FIRST = 10 // in one turn
+const MESSAGES_FIRST = 10 // per transaction
 const MESSAGES_MAX = 200
 const TURN_MS = 10
-const PAUSE_MS = 10 // between two slices
+const PAUSE_MS = 10 // between two batches
 const RECIPIENTS_A_TURN = 200
 
-/** A round ends after the slice it is at. */
+/** `stop` lets the current batch finish. */
 export const startRetention = (realm: Realm, log: Log): PeriodicTask =>
   startPeriodic({
     run: (isOpen) => expireOld(realm, isOpen),
@@ -54,14 +54,14 @@ async function expireOld(realm: Realm, isOpen: () => boolean): Promise<void> {
   }
 }
 
-/** A list of before the round: what comes meanwhile is young. */
+/** Read once per run: conversations created meanwhile have no old messages. */
 function recipientsOf({ state }: Realm): number[] {
   if (state.organization.size === 0) return []
   const channels = [...state.channel.all()].map(({ recipientId }) => recipientId)
   return [...channels, ...[...state.conversation.all()].map(({ recipientId }) => recipientId)]
 }
 
-/** Null: for ever. Direct messages are kept as long as the organization keeps what nothing else is said of. */
+/** Null: unlimited. Direct messages, and channels without a period of their own, use the organization's. */
 function daysOf({ state }: Realm, recipient: number): number | null {
   const own = state.channelByRecipient.get(recipient)?.messageRetentionDays ?? null
   const days = own ?? realmSetting(organizationOf(state), 'message_retention_days')
@@ -70,17 +70,17 @@ function daysOf({ state }: Realm, recipient: number): number | null {
 
 interface Step {
   isDone: boolean
-  /** Where to go on. */
+  /** The message id to continue after. */
   after: number
-  /** Files whose bytes are to go. */
+  /** Files whose bytes the caller must delete. */
   dropped: readonly UploadRow[]
 }
 
 const DONE: Step = { isDone: true, after: 0, dropped: [] }
 
 /**
- * The oldest come first, until one is young enough. A time that is still to come is of a clock that was wrong: what lies
- * behind such a message does not stay for it.
+ * Deletes the oldest messages up to the first one that is recent enough. Messages dated in the future come from a wrong clock: they stay,
+ * but do not protect older messages after them.
  */
 function expireSome(realm: Realm, recipient: number, after: number, count: number): Step {
   const days = daysOf(realm, recipient)

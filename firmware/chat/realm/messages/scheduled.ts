@@ -1,4 +1,4 @@
-/** Messages that are sent when their time has come. Contract section 2.5, rows E29 to E32, V40. */
+/** Scheduled messages. Contract section 2.5, rows E29 to E32, V40. */
 
 import { badRequest, ChatError, notFound } from '../../base/error.ts'
 import { publishOwn } from '../model/own-events.ts'
@@ -10,22 +10,25 @@ import { noticePerson } from './notices.ts'
 import { checkedOutgoing } from './outgoing.ts'
 import { type Outgoing, send } from './send.ts'
 
-/** Text and HTML of one account's scheduled messages and reminders together: registers have all of them, and HTML may be long. */
+/**
+ * Limit on text and HTML of one account's scheduled messages and reminders together. Register answers contain all of them, and HTML may be
+ * long.
+ */
 const CHARACTERS_MAX = 4_000_000
 
-/** A message that could not be sent in time, because Coffer was locked or off, is not sent long after it. */
+/** A message that is this late, because Coffer was locked or off, is not sent any more. */
 const LATE_MAX_S = 600
 
-/** The last second whose year has four digits: ISO 8601 and clients in Python go no further. */
+/** The end of the year 9999: ISO 8601 and clients in Python support no later years. */
 const TIME_MAX_S = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
 
-/** Of the caller, those that have failed too, by their time. */
+/** In order of time, including failed ones. */
 export const scheduledMessagesOf = (realm: Realm, me: User) =>
   [...realm.state.scheduledMessagesOf.get(me.id).values()]
     .sort((a, b) => a.time - b.time || a.id - b.id)
     .map((message) => form(realm, message))
 
-/** Its id. Throws what sending it would throw, and `BAD_REQUEST` for a time that has been. */
+/** Returns the id. Throws the errors of sending, and `BAD_REQUEST` if `time` is not in the future. */
 export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: number): number {
   return realm.transaction((tx) => {
     expectFuture(realm, time)
@@ -45,7 +48,7 @@ export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: numbe
   })
 }
 
-/** What is undefined stays. Throws 404, and as `schedule`. */
+/** Undefined members stay unchanged. Throws 404 if the message does not exist, and the errors of `schedule`. */
 export function changeScheduled(
   realm: Realm,
   me: User,
@@ -80,7 +83,7 @@ export function removeScheduled(realm: Realm, me: User, id: number): void {
   realm.transaction((tx) => remove(tx, me, find(realm, me, id)))
 }
 
-/** Sent, or kept as failed with a word to the sender. The message and what becomes of it are one change. */
+/** Sends the message, or marks it as failed and notifies the sender. Sending it and removing the record are one transaction. */
 export function deliverScheduled(realm: Realm, message: ScheduledMessage): void {
   const sender = realm.state.user.get(message.userId)
   try {
@@ -119,7 +122,7 @@ function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
   })
 }
 
-/** Within a change: none is sent before the account has set its time again. */
+/** Within a transaction. Marks all as failed, so that none is sent until the user sets a time again. */
 export function holdScheduled(realm: Realm, tx: Transaction, me: User): void {
   for (const message of [...realm.state.scheduledMessagesOf.get(me.id).values()]) {
     if (message.failed) continue
@@ -140,7 +143,7 @@ function remove(tx: Transaction, me: User, { id }: ScheduledMessage): void {
   publishOwn(tx, me, 'scheduled_messages', 'remove', { scheduled_message_id: id })
 }
 
-/** Also for reminders. Throws `BAD_REQUEST`. `time` in seconds since 1970. */
+/** Used for reminders too. Throws `BAD_REQUEST`. `time` is Unix time in seconds. */
 export function expectFuture(realm: Realm, time: number): void {
   if (time <= nowOf(realm)) throw badRequest('Scheduled delivery time must be in the future.')
   if (time > TIME_MAX_S) throw badRequest('Scheduled delivery time must be before the year 10000.')
@@ -148,7 +151,7 @@ export function expectFuture(realm: Realm, time: number): void {
 
 type Kept = Pick<ScheduledMessage, 'content' | 'html'>
 
-/** For one of either kind, in place of the one `before`. Throws `BAD_REQUEST`. */
+/** Checks the limit of scheduled messages and reminders together. `before`: the record that `added` replaces. Throws `BAD_REQUEST`. */
 export function expectRoom({ state }: Realm, me: User, added: Kept, before?: Kept): void {
   const kept: Kept[] = [...state.scheduledMessagesOf.get(me.id).values(), ...state.remindersOf.get(me.id).values()]
   const all = [...kept.filter((one) => one !== before), added]

@@ -1,6 +1,6 @@
 /**
- * Sends that a client repeats until it has an answer: the header `Idempotency-Key`. Contract section 3.2.1. The hashes are keyed, so
- * that they tell nobody the text of a message that is gone.
+ * Sends with the header `Idempotency-Key`, which clients repeat until they get an answer. Contract section 3.2.1. The hashes are keyed, so
+ * that they do not reveal the content of deleted messages.
  */
 
 import { createHmac } from 'node:crypto'
@@ -9,10 +9,10 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { type Outgoing, type SentMessage, sendMessage } from './send.ts'
 
-const KEY = /^[A-Za-z0-9_-]{22,64}$/ // 128 random bits at least, in base64url
+const KEY = /^[A-Za-z0-9_-]{22,64}$/ // at least 128 random bits in base64url
 const KEPT_S = 7 * 86_400
 
-/** Undefined: the send is not repeated. Throws `BAD_REQUEST` for another form, and for a key that another message has. */
+/** Sends without a key are not deduplicated. Throws `BAD_REQUEST` if the key is malformed or was used for another message. */
 export function sendOnce(realm: Realm, sender: User, key: string | undefined, outgoing: Outgoing): SentMessage {
   if (key === undefined) return sendMessage(realm, sender, outgoing)
   if (!KEY.test(key)) throw badRequest('Idempotency-Key must be 22 to 64 of A-Z, a-z, 0-9, _ and -')

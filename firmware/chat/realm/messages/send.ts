@@ -1,4 +1,4 @@
-/** Sending. Contract section 3.2.1; V14. */
+/** Sending messages. Contract section 3.2.1; V14. */
 
 import { badRequest } from '../../base/error.ts'
 import type { QueueOptions } from '../../events/queue.ts'
@@ -31,25 +31,23 @@ import { type Choices, type Widget, widgetOf } from './widgets.ts'
 export interface Outgoing {
   kind: 'channel' | 'direct'
   to: To
-  /** Undefined where none was sent. */
   topic: string | undefined
   content: string
   client: string
-  /** Undefined: as the client's name tells. */
+  /** Undefined: derived from the client's name. */
   readBySender: boolean | undefined
-  /** Where the sender's own client shows it already. */
+  /** Queue and local id under which the sender's client already shows the message. */
   local: { queueId: string; localId: string } | undefined
-  /** What a bot offers to choose from. */
   choices?: Choices | undefined
 }
 
 export interface SentMessage {
   id: number
-  /** What the send has made of the topic for the sender: 2 unmuted, 3 followed. */
+  /** The sender's new policy for the topic if the send changed it: 2 unmuted, 3 followed. */
   automaticPolicy: 2 | 3 | undefined
 }
 
-/** `record` writes what the same change has to keep of the send. */
+/** `record` runs in the same transaction. */
 export function sendMessage(
   realm: Realm,
   sender: User,
@@ -64,11 +62,10 @@ export function sendMessage(
   })
 }
 
-/** For whoever changes something else with it. */
 export const send = (realm: Realm, tx: Transaction, sender: User, outgoing: Outgoing): SentMessage =>
   sendDraft(realm, tx, sender, outgoing, draftOf(realm, sender, outgoing.content))
 
-/** A text as it is stored; better made before a turn, which holds the store. */
+/** Validated and rendered content. Prepare it before a transaction, which blocks the store. */
 export interface RenderedDraft {
   content: string
   rendered: RenderedMessage
@@ -107,7 +104,7 @@ function placeFor(realm: Realm, tx: Transaction, sender: User, outgoing: Outgoin
   return { kind: 'conversation', conversation: ensureConversation(realm, tx, sender, ids) }
 }
 
-/** Programs in which somebody sees what he sends: their messages are read by him. Contract section 3.2.1. */
+/** Interactive clients: a user has read what they send. Contract section 3.2.1. */
 const INTERACTIVE: ReadonlySet<string> = new Set([
   'website',
   'ios',
@@ -133,12 +130,12 @@ interface Delivery {
   client: string
   readBySender: boolean
   local?: Outgoing['local']
-  /** Who has read it from the beginning, besides. */
+  /** Further recipients for whom the message is read from the start. */
   isReadBy?: (user: User) => boolean
   widget?: Widget | undefined
 }
 
-/** A message of the service itself, by one of its bots: no rule binds it, and it mentions nobody, whatever names are in it. */
+/** Sends a message of a service bot. No permission is required, and names in it mention no one. */
 export function deliverNotice(
   realm: Realm,
   tx: Transaction,
@@ -242,7 +239,7 @@ function deliver(realm: Realm, tx: Transaction, delivery: Delivery): number {
   return id
 }
 
-/** Whoever does not share this place with the sender, who writes in a channel without being subscribed. */
+/** All recipients if the sender is not subscribed to the channel: some of them may not see the sender. Otherwise none. */
 function strangersAmong(
   { state }: Realm,
   location: MessageLocation,
@@ -253,7 +250,6 @@ function strangersAmong(
   return [...recipients].map((id) => state.user.get(id)!)
 }
 
-/** Its first submessage, by its author. */
 function extraWith(widget: Widget, tx: Transaction, sender: User, messageId: number): MessageMetadata {
   const content = JSON.stringify(widget)
   const id = tx.nextId('submessage')
@@ -269,7 +265,7 @@ export function bitsOf(content: string, { hasLink, hasImage, pathIds }: Rendered
   )
 }
 
-/** A bot hears of its mention in each channel that it could read, whether it is subscribed or not. */
+/** Mentioned bots that can read the channel without being subscribed receive the message too. */
 const mentionedBots = (
   realm: Realm,
   location: MessageLocation,
@@ -291,7 +287,7 @@ function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: 
     if (recipients.has(userId) && value.some(({ id }) => id === sender.id)) yield userId
 }
 
-/** Null: it has no messages any more. */
+/** `firstMessageId`: null if the channel has no messages left. */
 export function setFirstMessage(realm: Realm, tx: Transaction, { id }: Channel, firstMessageId: number | null): void {
   const channel = realm.state.channel.get(id)!
   tx.put('channel', { ...channel, firstMessageId })
@@ -299,16 +295,16 @@ export function setFirstMessage(realm: Realm, tx: Transaction, { id }: Channel, 
   tx.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
 }
 
-/** 1 participate, 2 send, 3 start a topic, 4 never; each includes those after it. Contract section 2.7. */
+/** Values of the settings: 1 participate, 2 send, 3 start a topic, 4 never; each includes those after it. Contract section 2.7. */
 const WHEN = { send: 2, start: 3 } as const
 
-/** It was not recently active before this message. Contract section 2.3. */
+/** For a channel that was not recently active before this message. Contract section 2.3. */
 function publishAwake(realm: Realm, tx: Transaction, channel: Channel): void {
   const body = { op: 'update', stream_id: channel.id, name: channel.name, property: 'is_recently_active', value: true }
   tx.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
 }
 
-/** A policy that is higher already stays. */
+/** Never lowers a policy. Returns undefined if it stays. */
 function followBySending(
   realm: Realm,
   tx: Transaction,
@@ -326,7 +322,6 @@ function followBySending(
   return raisePolicy(realm, tx, sender.id, channel, topic, policy) ? policy : undefined
 }
 
-/** Whoever is named follows the topic, where he wants it so. */
 function followByMention(
   realm: Realm,
   tx: Transaction,
@@ -351,7 +346,7 @@ function raisePolicy(
 ): boolean {
   const before = policyOf(realm, userId, channel, topic)
   if (before === policy || before === 3) return false
-  if (before === 0 && !realm.usage.hasRoom('userTopic', userId)) return false // nobody asked for it
+  if (before === 0 && !realm.usage.hasRoom('userTopic', userId)) return false // the user did not request it, so skip it at the limit
   setUserTopic(realm, tx, userId, channel, topic, policy)
   return true
 }

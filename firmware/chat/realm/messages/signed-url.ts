@@ -1,4 +1,7 @@
-/** URLs that serve one upload to any client for a minute, while the account that asked for them may read it. Contract 1.2 (media), E131. */
+/**
+ * URLs that serve one upload without authentication for a minute, while the account that requested them may read it. Contract section 1.2
+ * (media), E131.
+ */
 
 import { createHmac } from 'node:crypto'
 import { equalBytes } from '../../../crypto/seal.ts'
@@ -9,9 +12,9 @@ export const SIGNED_URL_PREFIX = '/user_uploads/temporary/'
 const MAC_BYTES = 32
 
 export interface UrlSigner {
-  /** A path at this server's root. */
+  /** Returns an absolute path. */
   sign(pathId: string, userId: number, nowMs: number): string
-  /** Returns null for a wrong signature and after the time is over. `rest` follows the prefix. */
+  /** Returns null if the signature is wrong or expired. `rest`: the path after the prefix. */
   open(rest: string, nowMs: number): SignedFor | null
 }
 
@@ -20,9 +23,9 @@ interface SignedFor {
   readonly userId: number
 }
 
-/** `key` need not outlive the process: a URL of before a restart is asked for anew. */
+/** `key` need not outlive the process: after a restart, clients request new URLs. */
 export function createUrlSigner(key: Uint8Array): UrlSigner {
-  /** `terms` is when the URL ends, in seconds, and the id of the account. */
+  /** `terms`: expiry in Unix seconds, and the account's id. */
   const macOf = (terms: string, pathId: string): Buffer =>
     createHmac('sha256', key).update(`${terms}\n${pathId}`).digest()
   return {
@@ -42,5 +45,4 @@ export function createUrlSigner(key: Uint8Array): UrlSigner {
   }
 }
 
-/** For use in a URL, slashes kept. */
 const encodePath = (pathId: string): string => pathId.split('/').map(encodeURIComponent).join('/')

@@ -1,11 +1,11 @@
-/** What somebody has starred; it stays so where he can read it no longer, and is his again when he can. */
+/** Starred messages. A message stays starred while the user cannot read it. */
 
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 
 const STARRED_MAX = 100_000
 
-/** Ids, ascending. */
+/** Ids, ascending. They include messages that the user cannot read at present. */
 export function starredMessages(realm: Realm, user: User): number[] {
   const { flags, messages } = realm.store
   const ids: number[] = []

@@ -1,4 +1,4 @@
-/** What people do with a poll or a list of tasks: data that hang on a message, in their order. Contract row E28, 6.5, V48. */
+/** Actions of users on a poll or to-do list, stored with the message in their order. Contract row E28, 6.5, V48. */
 
 import { z } from 'zod'
 import { nameString } from '../../base/characters.ts'
@@ -12,7 +12,7 @@ import { accessMessageToChange, audienceOf } from './access.ts'
 import { CHOICES, OPTIONS_MAX, type Widget } from './widgets.ts'
 
 const CONTENT_CHARACTERS_MAX = 10_000
-const ALL_CHARACTERS_MAX = 256 * 1024 // of one message: they go out with it, and are written anew with each of them
+const ALL_CHARACTERS_MAX = 256 * 1024 // per message: all are sent with it and rewritten with each one
 
 const option = z
   .int()
@@ -49,10 +49,9 @@ export const TODO_WIDGET = z.strictObject({
   }),
 })
 
-/** What only the author of the message may say. */
 const OF_AUTHOR: ReadonlySet<string> = new Set(['question', 'new_task_list_title'])
 
-/** Throws `BAD_REQUEST` for what has no meaning for the widget. */
+/** Throws `BAD_REQUEST` if `content` is not valid for the widget. */
 export function addSubmessage(realm: Realm, me: User, messageId: number, content: string): void {
   const data = parsed(content)
   realm.transaction((turn) => {

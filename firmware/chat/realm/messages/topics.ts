@@ -1,4 +1,4 @@
-/** Topics of a channel that somebody may read, with their newest message. Row E49. */
+/** Topics of a channel that a user can read. Row E49. */
 
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
@@ -6,7 +6,6 @@ import { type MessagePosition, visibilityOf } from '../permissions/visibility.ts
 
 interface ListedTopic {
   name: string
-  /** The newest message in it that he may read. */
   maxId: number
 }
 
@@ -24,7 +23,7 @@ export function topicsOf(realm: Realm, user: User, channel: Channel): ListedTopi
   }
 }
 
-/** Of what was sent to the channel and never left, his intervals tell; what was moved into it is looked at one by one. */
+/** Messages that were never moved are found by subscription intervals; moved messages are checked one by one. */
 function receivedTopics(
   realm: Realm,
   user: User,

@@ -1,4 +1,4 @@
-/** Who is writing. Contract section 3.2 (E26, E27), V49, V50. Nothing is stored. */
+/** Typing notifications, which are not stored. Contract section 3.2 (E26, E27), V49, V50. */
 
 import { badRequest } from '../../base/error.ts'
 import type { EventBody } from '../../events/queue.ts'
@@ -16,7 +16,7 @@ import { locationOf, type MessageLocation, recipientsOf } from './location.ts'
 type TypingOp = 'start' | 'stop'
 type TypingEvent = 'typing' | 'typing_edit_message'
 
-/** More subscribers are not told: contract section 9. */
+/** Channels with more subscribers have no typing notifications: contract section 9. */
 const SUBSCRIBERS_MAX = 100
 
 export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
@@ -27,7 +27,7 @@ export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
     .sort((a, b) => a.user_id - b.user_id)
   const body = { op, message_type: 'direct', sender: { user_id: me.id, email: me.email }, recipients }
   const seesAll = (viewer: User): boolean => people.every((user) => mayAccess(realm, viewer, user))
-  const told = people.filter(seesAll).map(({ id }) => id) // the event names them all
+  const told = people.filter(seesAll).map(({ id }) => id) // the event contains all of them
   publish(realm, me, told, 'typing', () => body)
 }
 
@@ -40,7 +40,7 @@ export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: n
   tellPlace(realm, me, { kind: 'channel', channel, topic }, 'typing', (shown) => ({ ...body, topic: shown }))
 }
 
-/** Of a message that he wrote. */
+/** Throws `BAD_REQUEST` unless the message is the user's own. */
 export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number): void {
   const row = accessMessageToChange(realm, me, messageId)
   if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
@@ -59,7 +59,7 @@ function expectSends(me: User, kind: 'direct' | 'stream'): void {
   if (!userSetting(me, name)) throw badRequest('User has disabled typing notifications')
 }
 
-/** `bodyWith` gets the topic as the client shows it. */
+/** `bodyWith` gets the topic name as the client shows it. */
 function tellPlace(
   realm: Realm,
   me: User,
@@ -75,7 +75,7 @@ function tellPlace(
   })
 }
 
-/** Events without a change: told at once, to those who may see whoever writes. */
+/** Publishes outside of a transaction, to users who receive typing notifications and may see the sender. */
 function publish(
   realm: Realm,
   me: User,

@@ -1,4 +1,4 @@
-/** What somebody has not read. Contract sections 4.2.1, design 6: what reached him minus his runs of read ordinals. */
+/** Unread messages: the received ones minus the user's runs of read ordinals. Contract section 4.2.1. */
 
 import type { Shape } from '../../events/shapes.ts'
 import type { Runs } from '../../store/flags.ts'
@@ -16,7 +16,7 @@ const UNREAD_MAX = 50_000 // the newest; contract section 4.2.1
 interface Unread {
   /** Ascending by id. */
   rows: readonly PlacedRow[]
-  /** There are older ones beside. */
+  /** True if there are further, older ones. */
   isCut: boolean
 }
 
@@ -32,8 +32,8 @@ export function unreadOf(realm: Realm, user: User): Unread {
 }
 
 /**
- * All that is unread, also what he may not read any more, newest first, and looked up as far as it is asked for. What comes
- * once it has begun is not in it. `within`: of what lies in these channels, and nothing else is looked at for it.
+ * Yields unread messages lazily, newest first, including those that the user may no longer read. Messages that arrive after the start are
+ * left out. `within`: recipient ids of the channels to search; nothing else is read.
  */
 export function* newestUnread(realm: Realm, user: User, within?: Iterable<number>): Generator<PlacedRow> {
   const byBirth = Map.groupBy(unreadRanges(realm, user), ({ birth }) => birth)
@@ -45,19 +45,19 @@ export function* newestUnread(realm: Realm, user: User, within?: Iterable<number
   yield* recipients ? rows.filter(({ recipient }) => recipients.has(recipient)) : rows
 }
 
-/** The same of channels, as many as a client can have heard of. */
+/** Like `newestUnread`, limited to the number that a client can know of. */
 export function unreadWithin(realm: Realm, user: User, recipients: Iterable<number>): PlacedRow[] {
   return [...newestUnread(realm, user, recipients).take(UNREAD_MAX)]
 }
 
-/** All that was sent to these recipients, newest first, and looked up as far as it is asked for. */
+/** Yields all messages sent to these recipients lazily, newest first. */
 export const newestSent = (realm: Realm, recipients: readonly number[]): Generator<PlacedRow> =>
   newestFirst(
     recipients.map((birth) => newestIn(realm, [{ birth, from: 1, to: realm.store.messages.maxOrdinal(birth) }])),
   )
 
 function* newestFirst(sources: Iterable<Batches>): Generator<PlacedRow> {
-  // By their newest messages, ascending: the next one is the last source's.
+  // Sorted by the newest message, ascending: the last head is next.
   const heads: Head[] = []
   const place = (head: Head): void => {
     const { id } = head.rows[head.at]!
@@ -86,17 +86,16 @@ function* newestFirst(sources: Iterable<Batches>): Generator<PlacedRow> {
 
 interface Head {
   rows: readonly PlacedRow[]
-  /** The next one. */
   at: number
   source: Batches
 }
 
-/** Newest first. Rows are handed on in batches, since a generator costs as much for a batch as for a row. */
+/** Newest first. Rows come in batches, because a generator step costs as much for a batch as for a row. */
 type Batches = IteratorObject<readonly PlacedRow[]>
 
 type UnreadByBirth = ReadonlyMap<number, readonly UnreadRange[]>
 
-/** What was sent to a channel, and what was moved into it from where something is unread. */
+/** Messages sent to a channel, and messages moved into it from locations with unread ones. */
 function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Batches> {
   for (const birth of realm.store.messages.birthsOf(recipient, Number.MAX_SAFE_INTEGER)) {
     const ranges = unread.get(birth)
@@ -105,11 +104,11 @@ function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth):
   }
 }
 
-/** Most callers want only few; who wants more reads twice as many each time. */
+/** Most callers need few rows; each further read doubles the number. */
 const ROWS_FIRST = 100
 const ROWS_AT_ONCE_MAX = 1600
 
-/** `ranges` are of one place, ascending. */
+/** `ranges` must have one birth, and ascend. */
 function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<readonly PlacedRow[]> {
   let count = ROWS_FIRST
   for (const { birth, from, to } of ranges.toReversed())
@@ -123,7 +122,7 @@ function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<
     }
 }
 
-/** `ranges` are of the place that they were sent to. */
+/** Messages moved to `recipient`. `ranges`: unread ordinals of the location that they were sent to. */
 function newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Batches {
   const { birth } = ranges[0]!
   const batches = byPages((below) => store.messages.movedTo(recipient, birth, ROWS_FIRST, below))
@@ -137,7 +136,7 @@ function newestHeld(realm: Realm, user: User): Batches {
   return batches.map((rows) => rows.filter((row) => !isRead(realm, user, row)))
 }
 
-/** `read` gives the newest ROWS_FIRST whose ids are below one, newest first. */
+/** `read` returns up to ROWS_FIRST rows with ids below its argument, newest first. */
 function* byPages(read: (below: number | undefined) => readonly PlacedRow[]): Generator<readonly PlacedRow[]> {
   for (let below: number | undefined; ; ) {
     const rows = read(below)
@@ -154,7 +153,7 @@ interface UnreadRange {
   to: number
 }
 
-/** Ordinals by the place that they were sent to, newest range last. */
+/** Ranges of unread ordinals by birth, the location that messages were sent to. The newest range comes last. */
 export function* unreadRanges(realm: Realm, user: User): Generator<UnreadRange> {
   const { state, store } = realm
   const read = store.flags.allRuns(user.id, 'read')
@@ -175,7 +174,7 @@ const NO_RUNS: Runs = []
 const isRead = ({ store }: Realm, user: User, { birth, ordinal }: PlacedRow): boolean =>
   gaps(store.flags.runs(user.id, birth, 'read'), ordinal, ordinal).length === 0
 
-/** `unread_msgs` of the register answer, for what this client knows of topics and channels. */
+/** `unread_msgs` of the register answer. `can`: capabilities of the client. */
 export function unreadToJson(realm: Realm, user: User, can: Shape['can']) {
   const { state, store } = realm
   const { rows: all, isCut } = unreadOf(realm, user)
@@ -218,7 +217,7 @@ export function unreadToJson(realm: Realm, user: User, can: Shape['can']) {
   }
 }
 
-/** Messages there do not count as unread for whoever wants to be left alone by them. */
+/** True if the topic is muted, or if the channel is muted and the topic has no policy. Messages there do not count as unread. */
 export function isMuted(realm: Realm, user: User, channel: Channel, topic: string): boolean {
   const policy = policyOf(realm, user.id, channel, topic)
   if (policy !== 0) return policy === 1

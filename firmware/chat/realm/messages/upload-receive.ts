@@ -1,4 +1,4 @@
-/** Taking a file in: chunk by chunk onto the disk, and only when it is whole it is one. Row E130, design 4. */
+/** Receives an upload: writes chunks to disk as they arrive, and creates the upload once it is complete. Row E130. */
 
 import { setImmediate } from 'node:timers/promises'
 import { badRequest, ChatError } from '../../base/error.ts'
@@ -16,22 +16,21 @@ import { createChunkWriter } from './upload-writer.ts'
 const MIB = 1024 * 1024
 export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
 
-/** The size of one write, see upload-writer.ts. */
+/** Size of one write: see upload-writer.ts. */
 const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
-/** At once: each holds a MiB while it arrives. */
+/** Concurrent uploads: each holds 1 MiB in memory. */
 const UPLOADS_MAX = 32
 const UPLOADS_OF_USER_MAX = 8
 
 interface ArrivingFile {
-  /** As the client has it. */
   name: string
   content: AsyncIterable<Uint8Array>
-  /** Throws when whoever sends it is admitted no longer. */
+  /** Throws if the request's authorization was lost meanwhile. */
   check: () => void
 }
 
-/** Throws `REALM_UPLOAD_QUOTA`, `full`, `RATE_LIMIT_HIT`, and what `content` and `check` throw; nothing is left of it then. */
+/** Throws `REALM_UPLOAD_QUOTA`, `full`, `RATE_LIMIT_HIT`, and the errors of `content` and `check`; then deletes the chunks. */
 export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile): Promise<UploadRow> {
   const end = begin(realm, me.id)
   try {
@@ -53,14 +52,14 @@ async function receive(realm: Realm, me: User, { name, content, check }: Arrivin
     const { bytes, head } = writer.end()
     return finish(realm, me, { id, name, bytes, head })
   } catch (error) {
-    await removeFile(realm, id).catch(() => {}) // what is left of it goes at the next start
+    await removeFile(realm, id).catch(() => {}) // the next start deletes the rest
     throw error
   }
 }
 
 const arriving = new WeakMap<Realm, Map<number, number>>()
 
-/** Counts it among those under way; returns what counts it out. */
+/** Counts an upload in progress. Returns the function that ends it. */
 function begin(realm: Realm, userId: number): () => void {
   const counts = arriving.get(realm) ?? new Map<number, number>()
   arriving.set(realm, counts)
@@ -100,7 +99,7 @@ function finish(
   })
 }
 
-/** Its owner's. Throws `BAD_REQUEST`. Row E133. */
+/** Throws `BAD_REQUEST` if `me` does not own the upload. Row E133. */
 export async function deleteUpload(realm: Realm, me: User, id: number): Promise<void> {
   realm.transaction((tx) => {
     const upload = realm.store.uploads.get(id)
@@ -110,18 +109,18 @@ export async function deleteUpload(realm: Realm, me: User, id: number): Promise<
   await removeFile(realm, id)
 }
 
-/** Within a change; its bytes go afterwards, by `removeFile`. */
+/** Within a transaction. Afterwards call `removeFile` to delete the bytes. */
 export function dropUpload(realm: Realm, tx: Transaction, { id, owner }: UploadRow): void {
   realm.store.uploads.remove(id)
   publishAttachment(realm, tx, owner, 'remove', { id })
 }
 
-/** In slices: a large file is as long on the disk's way out as it was in. */
+/** Deletes in slices: deleting a large file takes as long as writing it. */
 export async function removeFile({ store }: Realm, id: number): Promise<void> {
   while (store.files.removeSome(id)) await setImmediate()
 }
 
-/** What a start finds of files that were not whole, or that were being removed. Before any upload begins. */
+/** Deletes the chunks of incomplete and half-deleted files. Runs at start, before any upload. */
 export async function removeOrphans(realm: Realm, isOpen: () => boolean): Promise<void> {
   const exported = new Set([...realm.state.realmExport.all()].map(({ archive }) => archive?.id))
   const orphans = realm.store.files.all().filter((id) => realm.store.uploads.get(id) === undefined && !exported.has(id))

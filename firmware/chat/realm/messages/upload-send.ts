@@ -1,4 +1,4 @@
-/** Sending an upload, or a range of it, as it is read from the disk. RFC 9110 section 14. */
+/** Sends an upload, or a range of it, while reading it from disk. RFC 9110 section 14. */
 
 import { CofferError } from '../../../base/error.ts'
 import { CHUNK_BYTES } from '../../store/files.ts'
@@ -6,7 +6,6 @@ import type { UploadRow } from '../../store/uploads.ts'
 import type { Realm } from '../model/realm.ts'
 import { fileHeaders, requestedRange } from '../objects/upload-serving.ts'
 
-/** An upload, or an export. */
 export type UploadedFile = Pick<UploadRow, 'id' | 'path' | 'name' | 'sizeBytes' | 'time'>
 
 interface FileReply {
@@ -18,9 +17,8 @@ interface FileReply {
 interface SendOptions {
   range: string | undefined
   download: boolean
-  /** The headers alone are asked for. */
   isHead: boolean
-  /** Throws when whoever receives it is admitted no longer: the rest is not sent then. */
+  /** Throws if the request's authorization was lost; then the rest is not sent. */
   check: () => void
 }
 

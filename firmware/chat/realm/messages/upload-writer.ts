@@ -1,4 +1,4 @@
-/** Bytes that come in pieces of any size, onto the disk in chunks, some at once. Design 4. */
+/** Splits a stream of bytes into chunks and writes several of them at once. */
 
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, type Files } from '../../store/files.ts'
 import { IMAGE_HEADER_BYTES } from './images.ts'
@@ -6,11 +6,11 @@ import { IMAGE_HEADER_BYTES } from './images.ts'
 interface ChunkWriter {
   /** Throws what `check` throws. */
   add(piece: Uint8Array): void
-  /** How many bytes they were, and the first of them. */
+  /** `bytes`: total size; `head`: the first bytes, enough for `imageHeader`. */
   end(): { bytes: number; head: Uint8Array }
 }
 
-/** `check` is asked before each write, with how many bytes there are by then. */
+/** `check` runs before each write. `bytes`: the size so far. */
 export function createChunkWriter(files: Files, id: number, check: (bytes: number) => void): ChunkWriter {
   const full: Uint8Array[] = []
   const head: Uint8Array[] = []

@@ -1,4 +1,4 @@
-/** Polls, lists of tasks and choices: what a message begins besides its text. Contract section 6.5. */
+/** Widgets of messages: polls, to-do lists and choices. Contract section 6.5. */
 
 import { z } from 'zod'
 import { expectName, nameString, textString } from '../../base/characters.ts'
@@ -8,7 +8,7 @@ export type Widget =
   | { widget_type: 'todo'; extra_data: { task_list_title: string; tasks: { task: string; desc: string }[] } }
   | { widget_type: 'zform'; extra_data: Choices }
 
-/** What a bot offers; each is a reply that a click sends. */
+/** Replies that a bot offers as buttons. A click sends the reply. */
 export const CHOICES = z.object({
   widget_type: z.literal('zform'),
   extra_data: z.strictObject({
@@ -28,7 +28,7 @@ export type Choices = z.output<typeof CHOICES>['extra_data']
 
 export const OPTIONS_MAX = 1001 // contract section 9
 
-/** Of a message that is a command; undefined for any other. Throws `BAD_REQUEST` for a character that no name has. */
+/** Returns undefined unless the message is a `/poll` or `/todo` command. Throws `BAD_REQUEST` if a name has invalid characters. */
 export function widgetOf(content: string): Widget | undefined {
   const command = /^\/(poll|todo)(?!\S)/.exec(content)
   if (command === null) return undefined
@@ -40,7 +40,7 @@ export function widgetOf(content: string): Widget | undefined {
   return { widget_type: 'todo', extra_data: { task_list_title: title.trim(), tasks: items.map(taskOf) } }
 }
 
-/** Items may be written as a list. */
+/** Items may be written as a Markdown list. */
 const withoutBullet = (line: string): string => line.trim().replace(/^[-*]?\s*/, '')
 
 function taskOf(item: string): { task: string; desc: string } {

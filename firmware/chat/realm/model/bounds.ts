@@ -1,24 +1,24 @@
 /**
- * How much of each kind of record there may be: contract section 9.1, whose table has the same rows. A change that adds more is
- * refused where records are written (transaction.ts), whatever request it belongs to.
+ * Limits on the number and size of records of each kind. Contract section 9.1 has a table with the same rows. A transaction that exceeds a
+ * limit fails when it puts the record (transaction.ts), whichever endpoint it belongs to.
  */
 
 import type { RecordKind, RecordOf } from './kinds.ts'
 import type { User } from './records.ts'
 
 export interface Bound<T> {
-  /** In errors: `More than 1000 drafts`. */
+  /** Used in error messages: `More than 1000 drafts`. */
   readonly of: string
-  /** In those about the whole organization, where it is another word. */
+  /** Used instead of `of` in error messages about the whole organization. */
   readonly ofOrganization?: string
-  /** The account that a record counts for, null if none. Bots count with their owner. */
+  /** The account that a record counts toward, or null. Records of a bot count toward its owner. */
   readonly accountOf?: (record: T) => number | null
   readonly account?: number
-  /** The bound of an account is for accounts below administrator: administrators furnish the organization. */
+  /** Present: `account` does not limit administrators and owners, who set up the organization. */
   readonly isForAdministrators?: false
-  /** Absent: one of each account. */
+  /** Absent if each account has at most one record. */
   readonly organization?: number
-  /** The part of a record whose size differs, and the bound on its sum over all records. */
+  /** A limit on the sum of one measure over all records. */
   readonly size?: Size<T>
 }
 
@@ -29,7 +29,7 @@ export interface Size<T> {
   readonly organization: number
 }
 
-/** For kinds that cannot grow by themselves, with the reason. */
+/** Kinds whose number is limited elsewhere, with the reason. */
 export interface Fixed {
   readonly why: string
 }
@@ -37,21 +37,21 @@ export interface Fixed {
 type OfAccount = { readonly userId: number }
 const userId = ({ userId }: OfAccount): number => userId
 
-const ACCOUNTS = 10_000 // each is in every register
+const ACCOUNTS = 10_000 // each one is in every register answer
 const ONE_EACH: Fixed = { why: 'one of each account' }
 const ID_CHARACTERS = 6 // of an id in a list
 
-/** Bounds each of the three kinds of devices that clients register for notifications. */
+/** Shared by the three kinds of devices that register for notifications. */
 const DEVICES = { of: 'devices', accountOf: userId, account: 50, organization: 50_000 } as const
-const CLIENT_DEVICE_CHARACTERS = 100 // its ids, and its push key of 44
-/** A field may have 4096, and real ones have some hundreds together. */
+const CLIENT_DEVICE_CHARACTERS = 100 // its ids, and its push key of 44 characters
+/** One field may have 4096 characters; a typical device has a few hundred in total. */
 const DEVICE_CHARACTERS = { of: 'characters of devices', organization: 20_000_000 } as const
 
 const idsIn = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length)
 
 /**
- * Registers have all channels twice, all accounts, groups and folders, and one account's own records. At all these bounds together
- * they fit into the largest answer: see pipeline/answer-json.ts.
+ * A register answer contains all channels twice, all accounts, groups and folders, and one account's own records. With every limit reached
+ * it still fits into the largest answer: see pipeline/answer-json.ts.
  */
 export const BOUNDS = {
   organization: { why: 'there is one' },
@@ -123,7 +123,7 @@ export const BOUNDS = {
       organization: 10_000,
     },
   },
-  /** Counts for the account that subscribed another one, since it may do so for everybody in each of its own channels. */
+  /** Counts toward the account that subscribed the user: one account could otherwise subscribe every user to each of its channels. */
   subscription: {
     of: 'subscriptions',
     accountOf: ({ by, userId }) => by ?? userId,

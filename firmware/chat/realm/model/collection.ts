@@ -1,11 +1,9 @@
-/** Records of one kind in memory, and indexes over them that are always as true as they are. */
+/** Records of one kind in memory, with indexes that are updated together with the records. */
 
 export type Key = string | number
 
-/** Of one record: what was there, what is there now. */
 type Listener<T> = (before: T | undefined, after: T | undefined) => void
 
-/** Read by everybody; set by turns and by loading alone. */
 export interface RecordCollection<T> {
   get(key: Key): T | undefined
   has(key: Key): boolean
@@ -14,7 +12,7 @@ export interface RecordCollection<T> {
 }
 
 export interface MutableCollection<T> extends RecordCollection<T> {
-  /** What was there before. */
+  /** Returns the previous record. An undefined `record` deletes. */
   set(key: Key, record: T | undefined): T | undefined
   listen(listener: Listener<T>): void
 }
@@ -44,7 +42,7 @@ export interface Index<K, T> {
   get(key: K): T | undefined
 }
 
-/** At most one record per key; records with the key null are not in it. */
+/** Holds at most one record per key. Records with the key null are left out. */
 export function indexBy<K, T>(collection: MutableCollection<T>, keyOf: (record: T) => K | null): Index<K, T> {
   const index = new Map<K, T>()
   collection.listen((before, after) => {
@@ -57,13 +55,13 @@ export function indexBy<K, T>(collection: MutableCollection<T>, keyOf: (record: 
 }
 
 export interface GroupIndex<K, M, T> {
-  /** The members of a group by their own key; empty when there is none. */
+  /** The records of a group by member key; an empty map if the group does not exist. */
   get(key: K): ReadonlyMap<M, T>
 }
 
 const NONE = new Map()
 
-/** Any number of records per key, each with a key of its own among them. */
+/** Holds any number of records per key. `memberOf` tells them apart. */
 export function groupBy<K, M, T>(
   collection: MutableCollection<T>,
   keyOf: (record: T) => K | null,

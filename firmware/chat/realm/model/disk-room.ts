@@ -1,6 +1,6 @@
 /**
- * Room on the disk for what users of the chat add: floors below which they are refused, and shares of the disk for uploads
- * and exports. Contract section 1.7; contract of the appliance, section 7.8.
+ * Disk space for data of chat users: free space below which requests are refused, and the quotas for uploads and exports. Contract section
+ * 1.7; contract of the appliance, section 7.8.
  */
 
 import { CofferError } from '../../../base/error.ts'
@@ -12,28 +12,28 @@ import { organizationOf } from './state.ts'
 
 const MIB = 1024 * 1024
 
-/** The share of the disk for all uploads together where the operator has set no quota, and for all exports. */
+/** Share of the disk for all uploads unless the operator has set a quota, and for all exports. */
 const DEFAULT_SHARE = 1 / 4
 
 /**
- * The share of that quota for one account below administrator and its bots, so that they cannot keep others from uploading. An upload of
- * the largest size fits where the quota is the default one on a disk of 1.6 GB.
+ * Share of the upload quota for one account below administrator together with its bots, so that one account cannot use up the quota. With
+ * the default quota, an upload of the largest size fits from a disk of 1.6 GB up.
  */
 const ACCOUNT_SHARE = 1 / 4
 
-/** As many as one answer about all files of an account takes; contract section 9.1. */
+/** As many as fit into one answer that lists all files of an account. Contract section 9.1. */
 const FILES_OF_ACCOUNT_MAX = 50_000
 const FILES_MAX = 1_000_000
 
-/** Goes into the log and into the record of an export that finds no room. */
+/** The reason in the log line of a failed export. */
 const EXPORTS_FULL = 'exports would take more than a quarter of the disk: delete older ones'
 
-/** Throws `full` while users may add no messages and the like. */
+/** Throws `full` if the free space is below the limit for new messages. */
 export function expectRoomForMessages({ space, store }: Realm): void {
   space.expectRoom('messages', 0, store.reusableBytes['chat.db'])
 }
 
-/** False while nothing may be added in somebody's name, which is then left for later. */
+/** False if the disk has no room for messages. Messages that the service sends for a user are then delayed. */
 export function hasRoomForMessages(realm: Realm): boolean {
   try {
     expectRoomForMessages(realm)
@@ -44,18 +44,17 @@ export function hasRoomForMessages(realm: Realm): boolean {
   }
 }
 
-/** Throws `full` unless so many more bytes of files may be stored. */
+/** Throws `full` unless `bytes` more can be stored. */
 export function expectRoomForFiles({ space, store }: Realm, bytes: number): void {
   space.expectRoom('files', bytes, store.reusableBytes['files.db'])
 }
 
-/** In MiB, as clients see it. */
 export function uploadQuotaMib({ state, space }: Realm): number {
   const { uploadQuotaMib } = organizationOf(state).operator
   return uploadQuotaMib ?? Math.floor((space.usage().totalBytes * DEFAULT_SHARE) / MIB)
 }
 
-/** An upload of this account has so many bytes by now. Throws `REALM_UPLOAD_QUOTA`, and `BAD_REQUEST` beyond the number of files. */
+/** `bytes`: size of the upload so far. Throws `REALM_UPLOAD_QUOTA`, and `BAD_REQUEST` if there are too many files. */
 export function expectUploadQuota(realm: Realm, me: User, bytes: number): void {
   const { uploads } = realm.store
   const quotaBytes = uploadQuotaMib(realm) * MIB
@@ -75,7 +74,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 
 const overQuota = (quota: string) => new ChatError('REALM_UPLOAD_QUOTA', `Upload would exceed ${quota}.`)
 
-/** An export has so many bytes by now. Throws `full`. */
+/** `bytes`: size of the export so far. Throws `full`. */
 export function expectExportQuota({ state, space }: Realm, bytes: number): void {
   const stored = [...state.realmExport.all()].reduce((sum, { archive }) => sum + (archive?.sizeBytes ?? 0), 0)
   if (stored + bytes > space.usage().totalBytes * DEFAULT_SHARE) throw new CofferError('full', EXPORTS_FULL)

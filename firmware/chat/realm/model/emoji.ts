@@ -1,4 +1,4 @@
-/** Emoji: those of Unicode, and the organisation's own. Contract sections 2.4 and 2.5. */
+/** Unicode emoji and custom emoji of the organization. Contract sections 2.4 and 2.5. */
 
 import { badRequest } from '../../base/error.ts'
 import { emojiCode, emojiName } from '../../data/emoji.ts'
@@ -8,7 +8,7 @@ import type { RealmEmoji } from './records.ts'
 export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'zulip_extra_emoji'] as const
 type ReactionType = (typeof REACTION_TYPES)[number]
 
-/** As it is on the wire, of reactions and of statuses. */
+/** Members of reactions and statuses on the wire. */
 export interface Emoji {
   readonly emoji_name: string
   readonly emoji_code: string
@@ -21,7 +21,10 @@ export interface NamedEmoji {
   readonly type: ReactionType | undefined
 }
 
-/** Throws `BAD_REQUEST` for an unknown emoji and for the code of another one. An unknown name with a known code is replaced. */
+/**
+ * Throws `BAD_REQUEST` if the emoji does not exist or the code belongs to another one. An unknown name with a valid code is replaced by the
+ * name of that emoji.
+ */
 export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji {
   const custom = name === undefined ? undefined : activeEmoji(realm, name)
   if ((type === undefined || type === 'realm_emoji') && custom !== undefined) {
@@ -44,13 +47,13 @@ export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji
   throw badRequest(`Emoji '${name ?? code ?? ''}' does not exist`)
 }
 
-/** The one that is in use under this name. */
+/** Deactivated emoji may have the same name. */
 export function activeEmoji(realm: Realm, name: string): RealmEmoji | undefined {
   for (const emoji of realm.state.realmEmoji.all()) if (emoji.name === name && !emoji.isDeactivated) return emoji
   return undefined
 }
 
-/** All of the organisation's by id, deactivated ones included. */
+/** Includes deactivated emoji. */
 export const emojiObjects = (realm: Realm) =>
   Object.fromEntries([...realm.state.realmEmoji.all()].map((emoji) => [String(emoji.id), emojiObject(emoji)]))
 

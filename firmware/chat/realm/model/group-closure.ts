@@ -1,6 +1,6 @@
 /**
- * Which groups an account is in, directly or through subgroups. A snapshot asks about thousands of channels and groups for one
- * account: what is above it is looked up once, until a group changes.
+ * The groups that contain an account, directly or through subgroups. Building a snapshot checks thousands of channels and groups for one
+ * account, so the result for an account is cached until a group changes.
  */
 
 import type { MutableCollection } from './collection.ts'
@@ -9,15 +9,15 @@ import type { Group } from './records.ts'
 type IndexedGroup = Pick<Group, 'id' | 'isSystem' | 'members' | 'subgroups'>
 
 export interface GroupClosure {
-  /** Groups of people that list the account among their members. */
+  /** Custom groups that list the account in `members`. */
   directGroups(userId: number): ReadonlySet<number>
-  /** Those and all that have one of them as a subgroup, directly or not. */
+  /** Custom groups that contain the account directly or through subgroups. */
   groupsOfUser(userId: number): ReadonlySet<number>
-  /** Groups that have this one as a subgroup, directly or not. */
+  /** Groups that contain this group as a subgroup, directly or not. */
   groupsAbove(groupId: number): ReadonlySet<number>
 }
 
-/** Of all sets that are kept, some 16 MB. */
+/** Limit on the ids in all cached sets: some 16 MB. */
 const KEPT_IDS_MAX = 500_000
 
 const NONE: ReadonlySet<number> = new Set()
@@ -25,7 +25,7 @@ const NONE: ReadonlySet<number> = new Set()
 export function closeGroups(groups: MutableCollection<IndexedGroup>): GroupClosure {
   const parents = new Map<number, Set<number>>()
   const direct = new Map<number, Set<number>>()
-  // System groups have no members and subgroups that count: the roles of accounts decide.
+  // System groups are skipped: their membership follows from roles.
   const ofUsers = new Map<number, ReadonlySet<number>>()
   const ofGroups = new Map<number, ReadonlySet<number>>()
   let keptIds = 0

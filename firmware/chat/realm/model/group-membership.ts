@@ -1,4 +1,4 @@
-/** Who is in a group, and who holds a right that a setting gives to one. Contract sections 2.1 and 7.2. */
+/** Membership of groups, and rights that a setting grants to a group. Contract sections 2.1 and 7.2. */
 
 import type { GroupClosure } from './group-closure.ts'
 import type { GroupValue } from './group-value.ts'
@@ -11,7 +11,7 @@ import {
   type WaitingPeriod,
 } from './roles.ts'
 
-/** What is asked of a group here. System groups have no members of their own: the roles of accounts decide. */
+/** Membership of system groups follows from roles, so their `members` are not read. */
 export interface GroupNode {
   readonly name: string
   readonly isSystem: boolean
@@ -26,7 +26,6 @@ export interface Person extends Seniority {
   id: number
 }
 
-/** Where groups are found, and what a full member is at present. */
 export interface Groups {
   find(id: number): GroupNode | undefined
   systemGroupId(name: SystemGroupName): number | undefined
@@ -34,7 +33,7 @@ export interface Groups {
   period(): WaitingPeriod
 }
 
-/** Whether `person` is in the group, directly or through subgroups. A group that does not exist holds nobody. */
+/** True if `person` is in the group, directly or through subgroups. False if the group does not exist. */
 export function inGroup(groups: Groups, groupId: number, person: Person): boolean {
   const group = groups.find(groupId)
   if (group === undefined) return false
@@ -50,13 +49,12 @@ export function inGroup(groups: Groups, groupId: number, person: Person): boolea
   )
 }
 
-/** Whether `person` is among those whom `value` names. */
 export function isAmong(groups: Groups, value: GroupValue, person: Person): boolean {
   if (typeof value === 'number') return inGroup(groups, value, person)
   return value.direct_members.includes(person.id) || value.direct_subgroups.some((id) => inGroup(groups, id, person))
 }
 
-/** As `isAmong`, for many people: each group is read once, however many there are and however they share their subgroups. */
+/** Like `isAmong`, for testing many people: reads each group once. */
 export function memberTest(groups: Groups, value: GroupValue): (person: Person) => boolean {
   const { direct_members, direct_subgroups } =
     typeof value === 'number' ? { direct_members: [], direct_subgroups: [value] } : value
@@ -81,11 +79,10 @@ export function memberTest(groups: Groups, value: GroupValue): (person: Person) 
   return (person) => people.has(person.id) || roles.some((role) => inSystemGroup(role, person, period))
 }
 
-/** Whether `person` holds the right; guests do not where the setting has no room for everyone, also inside the group. */
+/** True if `person` holds the right. Guests hold it only if the setting may be granted to everyone, even if they are in the group. */
 export const holds = (groups: Groups, bounds: { everyone: boolean }, value: GroupValue, person: Person): boolean =>
   (bounds.everyone || person.role !== ROLES.guest) && isAmong(groups, value, person)
 
-/** As `holds`, for many people. */
 export function holdsTest(
   groups: Groups,
   bounds: { everyone: boolean },

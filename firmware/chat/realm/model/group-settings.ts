@@ -1,18 +1,18 @@
-/** Settings that give a right to a group: who has it at first, and whom it may be given to. Contract section 7.2. */
+/** Settings that grant a right to a group: their defaults and the groups allowed as values. Contract section 7.2. */
 
 import { type GroupValue, groupsOf } from './group-value.ts'
 import type { SystemGroupName } from './roles.ts'
 
-/** The creator of a channel or group: a legal default, no group. */
+/** Default of settings whose first value is the creator of the channel or group alone. */
 type CreatorName = 'channel_creator' | 'group_creator'
 
 export interface GroupSetting {
   default: SystemGroupName | CreatorName
-  /** What it is for the system groups, where it is a setting of user groups. */
+  /** Default for system groups; null for settings of channels and of the realm. */
   defaultForSystemGroups: SystemGroupName | null
   nobody: boolean
   everyone: boolean
-  /** The only groups that it may be given to, all of them system groups; null: any that the bounds allow. */
+  /** If not null, the value must be one of these system groups. */
   only: readonly SystemGroupName[] | null
   ownersOnly: boolean
 }
@@ -75,7 +75,7 @@ export const CHANNEL_GROUP_SETTINGS = {
   can_subscribe_group: setting('role:nobody', N),
 } as const satisfies Record<string, GroupSetting>
 
-const FOR_SYSTEM = { defaultForSystemGroups: 'role:nobody' } as const // nobody changes or calls out to a whole role
+const FOR_SYSTEM = { defaultForSystemGroups: 'role:nobody' } as const // system groups cannot be edited or mentioned by default
 
 export const USER_GROUP_SETTINGS = {
   can_add_members_group: setting('group_creator', { ...N, ...FOR_SYSTEM }),
@@ -90,7 +90,7 @@ export type RealmGroupSetting = keyof typeof REALM_GROUP_SETTINGS
 export type ChannelGroupSetting = keyof typeof CHANNEL_GROUP_SETTINGS
 export type UserGroupSetting = keyof typeof USER_GROUP_SETTINGS
 
-/** A value for every setting of a table: the group with the default's name, or the creator alone. */
+/** Default value of each setting in the table. `creator`: user id, or null if unknown. */
 export function defaultValues<K extends string>(
   table: Record<K, GroupSetting>,
   idOf: (name: SystemGroupName) => number,
@@ -98,16 +98,15 @@ export function defaultValues<K extends string>(
 ): Record<K, GroupValue> {
   const entries = Object.entries<GroupSetting>(table).map(([name, { default: group }]): [string, GroupValue] => {
     if (group.startsWith('role:')) return [name, idOf(group as SystemGroupName)]
-    // Whose creator is not known, such as what a server made at its start, nobody administers by this setting.
+    // Without a creator, as for groups made at bootstrap, the setting grants the right to no account.
     return [name, creator === null ? idOf('role:nobody') : { direct_members: [creator], direct_subgroups: [] }]
   })
   return Object.fromEntries(entries) as Record<K, GroupValue>
 }
 
-/** What a group setting may not be, in the terms of the API's errors. */
 type GroupValueError = 'system group required' | 'not allowed'
 
-/** `nameOf`: the name of a system group, null of any other. */
+/** Returns the reason why `value` is invalid, or null. `nameOf` returns null unless the group is a system group. */
 export function refusal(
   { nobody, everyone, only }: GroupSetting,
   value: GroupValue,

@@ -1,23 +1,22 @@
-/** Values of settings that name a group of people (GSV), and their updates (GSU). Contract section 0. */
+/** Values of group settings (GSV) and their updates (GSU). Contract section 0. */
 
 import * as z from 'zod'
 
-/** Users and groups, where no single group says it. Both lists ascend and hold no id twice. */
+/** A set of users and groups without a name. Both lists are in ascending order without duplicates. */
 interface AnonymousGroup {
   readonly direct_members: readonly number[]
   readonly direct_subgroups: readonly number[]
 }
 
-/** A user group's id, or a group without a name. */
 export type GroupValue = number | AnonymousGroup
 
-// Each is looked at whenever the right is asked for; a group with a name holds more.
+// Each entry is read on every check of the right. A larger set needs a named group.
 const MEMBERS_MAX = 1000
 const SUBGROUPS_MAX = 100
 
 const id = z.int().nonnegative()
 
-/** A group-setting value in its normal form: an anonymous group that is only one group is that group's id. */
+/** Normalizes: an anonymous group with a single subgroup and no members becomes the id of that subgroup. */
 export const groupValue = z.union([
   id,
   z
@@ -28,7 +27,7 @@ export const groupValue = z.union([
     .transform(normalGroupValue),
 ])
 
-/** `old` is what the caller believes to be stored: where it is not, the change is refused. */
+/** `old`: the value that the client expects to replace. The request fails if the stored value differs. */
 export const groupValueUpdate = z.object({ new: groupValue, old: groupValue.optional() })
 export type GroupValueUpdate = z.infer<typeof groupValueUpdate>
 
@@ -41,13 +40,12 @@ function normalGroupValue(value: GroupValue): GroupValue {
     : { direct_members, direct_subgroups }
 }
 
-/** Whether two values in their normal form are the same. */
+/** Both values must be normalized. */
 export function sameGroupValue(a: GroupValue, b: GroupValue): boolean {
   if (typeof a === 'number' || typeof b === 'number') return a === b
   return sameIds(a.direct_members, b.direct_members) && sameIds(a.direct_subgroups, b.direct_subgroups)
 }
 
-/** The groups that a value names. */
 export const groupsOf = (value: GroupValue): readonly number[] =>
   typeof value === 'number' ? [value] : value.direct_subgroups
 

@@ -1,5 +1,3 @@
-/** The organisation's groups as the rules of group-membership.ts ask for them. */
-
 import type { Groups } from './group-membership.ts'
 import { nowOf, type Realm } from './realm.ts'
 import { organizationOf } from './state.ts'

@@ -1,6 +1,6 @@
 /**
- * Every kind of record, with what tells one record from another. A new kind is a line here: it is read at unlock, is at
- * `state.<kind>`, and is written by `turn.put('<kind>', record)`.
+ * All kinds of records with their key functions. A kind added here is loaded at unlock, readable as `state.<kind>` and written by
+ * `tx.put('<kind>', record)`.
  */
 
 import type { Key } from './collection.ts'
@@ -41,7 +41,6 @@ import type {
   UserTopic,
 } from './records.ts'
 
-/** How a record is found; its type goes with it. */
 type KeyOf<T> = (record: T) => Key
 
 const kind = <T>(keyOf: KeyOf<T>): KeyOf<T> => keyOf
@@ -67,7 +66,7 @@ export const KINDS = {
   mutedUsers: ofUser<readonly MutedUser[]>(),
   userStatus: ofUser<UserStatus>(),
   onboardingSteps: ofUser<readonly string[]>(),
-  /** Names of the settings that a user has ever changed himself. */
+  /** Names of settings that the user has changed at least once. */
   editedSettings: ofUser<readonly string[]>(),
   presence: kind<Presence>(({ userId }) => userId),
   realmExport: kind<RealmExport>(({ id }) => id),

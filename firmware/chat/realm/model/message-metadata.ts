@@ -1,4 +1,4 @@
-/** What few messages have, as the JSON of their row. */
+/** Data that few messages have, stored as JSON in the column `extra`. */
 
 import type { MessageRow } from '../../store/messages.ts'
 import type { Emoji } from './emoji.ts'
@@ -15,7 +15,7 @@ export interface Submessage {
   content: string
 }
 
-/** Only members of what changed: contract section 2.4, `edit_history`. */
+/** Contains only the members that the edit changed. Contract section 2.4, `edit_history`. */
 export interface EditRecord {
   timestamp: number
   user_id: number
@@ -32,14 +32,14 @@ export interface MessageMetadata {
   submessages?: readonly Submessage[]
   /** Newest first. */
   edits?: readonly EditRecord[]
-  /** Seconds; of the last change of the content, of channel or topic but for resolving. */
+  /** Unix time in seconds of the last change of the content; `moved`: of channel or topic, ignoring resolving. */
   edited?: number
   moved?: number
-  /** The number of the newest move of its topic that is in all this already: see topic-history.ts. */
+  /** Number of the newest topic move that is already merged into `edits` and `moved`: see topic-history.ts. */
   since?: number
 }
 
-/** Without what befell its topic as a whole: see topic-history.ts. */
+/** Excludes moves of the whole topic: see topic-history.ts. */
 export const metadataOf = ({ extra }: Pick<MessageRow, 'extra'>): MessageMetadata =>
   extra === '{}' ? NOTHING : (JSON.parse(extra) as MessageMetadata)
 

@@ -1,3 +1,3 @@
-/** How names of channels, groups and topics are compared: without case, and one composition of accents for all. */
+/** Comparison of channel, group and topic names: ignores case and differences of Unicode composition. */
 
 export const fold = (name: string): string => name.normalize('NFC').toLowerCase()

@@ -1,5 +1,3 @@
-/** Events of what is one account's alone: nobody else hears of it. */
-
 import type { User } from './records.ts'
 import type { Transaction } from './transaction.ts'
 

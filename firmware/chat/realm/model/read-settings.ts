@@ -1,4 +1,4 @@
-/** What a setting is now: as it was chosen, or as it is by default. */
+/** Reads settings; absent ones have their defaults. */
 
 import { REALM_SETTINGS, type RealmSettingName, type RealmSettings } from './realm-settings.ts'
 import type { Organization, User } from './records.ts'
@@ -18,7 +18,6 @@ export const userSettings = (user: User): UserSettings =>
     Object.keys(USER_SETTINGS).map((name) => [name, userSetting(user, name as UserSetting)]),
   ) as UserSettings
 
-/** What the organisation has for accounts to come. */
 export function userDefault<K extends UserSetting>({ userDefaults = {} }: Organization, name: K): UserSettings[K] {
   return (Object.hasOwn(userDefaults, name) ? userDefaults[name] : USER_SETTINGS[name].default) as UserSettings[K]
 }

@@ -1,4 +1,4 @@
-/** What owners and administrators set of the organisation, groups' rights apart. Contract section 2.6. */
+/** Settings that owners and administrators change, except group settings. Contract section 2.6. */
 
 import * as z from 'zod'
 import { choice, integer, name, onOff, type Setting, text, type Values, word } from './setting.ts'
@@ -9,7 +9,7 @@ const DESCRIPTION_CHARACTERS_MAX = 1000
 export const WELCOME_CHARACTERS_MAX = 8000
 const LANGUAGE_CHARACTERS_MAX = 40
 const URL_CHARACTERS_MAX = 200
-const DAYS_MAX = 36_500 // a century: above it nothing is meant
+const DAYS_MAX = 36_500 // a century
 const SECONDS_MAX = DAYS_MAX * 86_400
 const ID_MAX = Number.MAX_SAFE_INTEGER
 
@@ -19,13 +19,13 @@ const ORGANIZATION_TYPES = [0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000
 /** 0 none, 1 Jitsi, 3 and 5 Zoom, 4 BigBlueButton, 6 Constructor Groups, 7 Nextcloud Talk, 8 Webex. */
 const VIDEO_CHAT_PROVIDERS = [0, 1, 3, 4, 5, 6, 7, 8] as const
 
-/** In the order of the numbers by which the history stores them. Contract section 11.4. */
+/** In the order of Zulip's numbers 1 to 3, which requests may use instead. The history stores them too: contract section 11.4. */
 const EDIT_HISTORY_POLICIES = ['all', 'moves', 'none'] as const
 
 export interface RealmSetting<Schema extends z.ZodType = z.ZodType> extends Setting<Schema> {
-  /** Who may change it; null: the server's operator alone. */
+  /** The role that may change it; null: the operator of the appliance only. */
   who: 'administrators' | 'owners' | null
-  /** Whether a change is told by an event of its own, or within one of several changes (`update_dict`). */
+  /** Type of the event for a change: one event for this setting, or one for several changed settings (`update_dict`). */
   event: 'update' | 'update_dict'
 }
 
@@ -39,14 +39,14 @@ const row = <Row extends Setting>(setting: Row, input: Partial<Pick<RealmSetting
 const OWNERS = { who: 'owners' } as const
 const DICT = { event: 'update_dict' } as const
 
-/** A time limit: `unlimited` in a request, null in an answer, and never zero. */
+/** A time limit: the request parameter is `unlimited` or seconds, the answer has null for unlimited. Zero is invalid. */
 const limit = (value: number) => ({
   schema: z.union([z.int().min(1).max(SECONDS_MAX), z.literal('unlimited').transform(() => null), z.null()]),
   default: value,
   raw: false,
 })
 
-/** A channel that something is announced in; -1: none. */
+/** The channel for a kind of announcements; -1: none. */
 const channel = integer(-1, ID_MAX, -1)
 
 export const REALM_SETTINGS = {

@@ -1,4 +1,4 @@
-/** The organisation: what is true of it in memory, what is on disk, and the one way to change both. */
+/** The organization: state in memory, store on disk, and the transaction that changes both. */
 
 import type { Clock } from '../../../base/clock.ts'
 import type { DiskSpace } from '../../../base/disk-space.ts'
@@ -11,21 +11,19 @@ import type { Usage } from './usage.ts'
 
 export interface Realm {
   readonly state: RealmState
-  /** Messages, topics, flags: written within `change` only. */
+  /** Messages, topics and flags. Write only within `transaction`. */
   readonly store: ChatStore
-  /** The disk with its files. */
   readonly space: DiskSpace
   readonly events: EventHub
   readonly clock: Clock
   readonly random: Random
-  /** Seals what should not lie open even in an opened page: keys of bots. */
+  /** Seals secrets within the encrypted database, such as keys of bots. */
   readonly secretsKey: Uint8Array
   readonly usage: Usage
-  /** By account, the host that its clients asked last; see url.ts. */
+  /** The `host` header of each account's last request; see organization-url.ts. */
   readonly hosts: Map<number, string>
-  /** One turn: see transaction.ts. */
   readonly transaction: RealmTransaction
-  /** Set by whoever calls bots: some are to be called. */
+  /** Called when a bot call was added. Set by the module that calls bots. */
   onBotCall?: () => void
 }
 
@@ -49,5 +47,5 @@ export function openRealm(options: RealmOptions): Realm {
   }
 }
 
-/** By the appliance's clock, in seconds since the epoch. */
+/** Unix time in seconds, by the appliance's clock. */
 export const nowOf = (realm: Realm): number => Math.floor(realm.clock.now() / 1000)

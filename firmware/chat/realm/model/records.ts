@@ -1,44 +1,44 @@
 /**
- * What the realm keeps in memory. Records never change: a change puts a new one in the place of the old, so whoever holds
- * one holds what was true then. Times are seconds since the epoch unless a name says otherwise. Contract section 2.
+ * Records of the realm in memory. Records are immutable: a change replaces the record, so a reference stays a consistent snapshot. Times
+ * are Unix times in seconds unless stated otherwise. Contract section 2.
  */
 
 import type { JwtAlgorithm } from '../../link/link.ts'
 import type { GroupValue } from './group-value.ts'
 import type { Role } from './roles.ts'
 
-/** Settings by the names of the contract; what is absent has its default. */
+/** Settings by the names in the contract; absent ones have their defaults. */
 export type SettingValue = string | number | boolean | null
 export type Settings = Readonly<Record<string, SettingValue>>
 export type GroupSettings = Readonly<Record<string, GroupValue>>
 
-/** There is one; its id is on the wire. */
+/** The id of the only organization, as clients see it. */
 export const REALM_ID = 2
 
 export interface Organization {
   readonly id: typeof REALM_ID
   readonly name: string
-  /** Without a slash at its end; '' until somebody has set it: then requests tell by their `host`. */
+  /** Without a trailing slash; '' until an administrator sets it. Until then the `host` header of requests is used. */
   readonly url: string
   readonly dateCreated: number
-  /** RFC 9562 version 4. Absent in an organization of an older version until it is opened. */
+  /** RFC 9562 version 4. Absent in data of an older version until the realm is opened. */
   readonly uuid?: string
   readonly isDeactivated: boolean
-  /** Contract section 2.6, but for group settings. */
+  /** Contract section 2.6, without group settings. */
   readonly settings: Settings
   readonly groupSettings: GroupSettings
-  /** What accounts to come begin with: contract section 2.7; what was changed alone. Absent where nothing ever was. */
+  /** Defaults of new accounts, contract section 2.7: only those that were changed. Absent if none ever was. */
   readonly userDefaults?: Settings
-  /** Pictures of its own. Absent where there never was one. */
+  /** Uploaded pictures. Absent if there never was one. */
   readonly pictures?: Readonly<Partial<Record<RealmPicture, PictureVersion>>>
-  /** What only the appliance's administrator sets. */
+  /** Settings of the appliance's administrator. */
   readonly operator: Operator
 }
 
 export type RealmPicture = 'icon' | 'logo' | 'night_logo'
 
 interface PictureVersion {
-  /** Raised with each change, so that clients fetch it anew. */
+  /** Increases with each change, so that clients reload the picture. */
   readonly version: number
   readonly isSet: boolean
 }
@@ -46,46 +46,45 @@ interface PictureVersion {
 export interface Operator {
   readonly ownerFullContentAccess: boolean
   readonly uploadQuotaMib: number | null
-  /** How tokens are checked that sign people in. The key is sealed (base64). Absent where none was ever set. */
+  /** How sign-in tokens are verified. The key is sealed (base64). Absent if it was never set. */
   readonly jwt?: { readonly algorithm: JwtAlgorithm; readonly sealed: string } | null
-  /** Whom outgoing webhooks may reach, as `host` or `host:port`. Absent where none was ever set. */
+  /** Hosts that outgoing webhooks may reach, as `host` or `host:port`. Absent if it was never set. */
   readonly outgoingHosts?: readonly string[]
-  /** Messages show pictures and videos of other hosts. Absent where it was never set: they do not. */
+  /** True if messages show images and videos of other hosts. Absent means false. */
   readonly externalPreviews?: boolean
 }
 
 export interface User {
   readonly id: number
-  /** The address for the API: the real one, or `user<id>@<host>`. Contract section 2.2. */
+  /** The address that the API shows: the real one, or `user<id>@<host>`. Contract section 2.2. */
   readonly email: string
   readonly deliveryEmail: string
   readonly fullName: string
   readonly role: Role
   readonly isActive: boolean
   readonly dateJoined: number
-  /** Raised with each new avatar. */
   readonly avatarVersion: number
-  /** `J`: made from the id; `U`: a picture of the user's own; `G`: Gravatar. */
+  /** `J`: generated from the id; `U`: uploaded; `G`: Gravatar. */
   readonly avatarSource: 'J' | 'U' | 'G'
-  /** Contract section 2.7; own choices alone. */
+  /** Contract section 2.7: only settings that the user has changed. */
   readonly settings: Settings
-  /** By the id of the field. */
+  /** Keys are field ids. */
   readonly profileData: Readonly<Record<string, ProfileValue>>
   readonly bot: Bot | null
-  /** One of the three that the service itself is: contract's `cross_realm_bots`. */
+  /** One of the three bots of the service itself: `cross_realm_bots` in the contract. */
   readonly isSystemBot: boolean
   readonly isDeleted: boolean
-  /** Made by an administrator, and nobody has signed in yet: `dateJoined` is when it was made. */
+  /** The account was created by an administrator and never signed in; `dateJoined` is its creation. */
   readonly hasNeverSignedIn?: true
-  /** The address was set by somebody else who answers for it, or confirmed by a token. Absent: not known. Contract section 1.2. */
+  /** The address was set by an administrator or confirmed by a token. Absent: unknown. Contract section 1.2. */
   readonly isAddressTrusted?: boolean
 }
 
-/** Contract section 2.5, custom profile field. */
+/** Value of a custom profile field. Contract section 2.5. */
 export interface ProfileValue {
-  /** As text; a list of accounts as JSON. */
+  /** Text; a list of accounts is JSON. */
   readonly value: string
-  /** As HTML, of types that are shown so. */
+  /** Rendered HTML, for field types that are rendered. */
   readonly html: string | null
 }
 
@@ -96,23 +95,23 @@ export interface Bot {
   readonly defaultSendingStreamId: number | null
   readonly defaultEventsRegisterStreamId: number | null
   readonly defaultAllPublicStreams: boolean
-  /** Of types 3 and 4: who answers for it. */
+  /** Types 3 and 4 only: the service that answers for the bot. */
   readonly service?: BotService
 }
 
 export type BotService =
-  /** Form 1 is ours, form 2 that of Slack. The token, by which the other side knows us, is sealed (base64). */
+  /** Form 1 is Zulip's format, form 2 that of Slack. The token, which authenticates requests to the webhook, is sealed (base64). */
   | {
       readonly kind: 'outgoing'
       readonly url: string
       readonly form: 1 | 2
       readonly sealedToken: string
-      /** Of the client that has made it, if that was an older one: so it is told of messages. Contract section 8. */
+      /** Feature level of the client that created the bot, if it was an older one; webhook requests follow it. Contract section 8. */
       readonly level?: number
     }
   | { readonly kind: 'embedded'; readonly name: string; readonly config: Readonly<Record<string, string>> }
 
-/** A message that a bot's service has still to hear of. */
+/** A message that is not yet delivered to a bot's service. */
 export interface BotCall {
   readonly id: number
   readonly botId: number
@@ -121,25 +120,25 @@ export interface BotCall {
   readonly time: number
 }
 
-/** Of one address, or of whoever has the link. Contract section 2.5. */
+/** An invitation for one address, or a link that several people can use. Contract section 2.5. */
 export interface Invitation {
   readonly id: number
-  /** Of the key that accepts it, which is kept sealed as well, since it is shown again. */
+  /** Hash of the invitation key. The key is also stored sealed, because inviters can see it again. */
   readonly hash: string
   readonly sealedKey: string
   readonly inviterId: number
   readonly time: number
-  /** For how long it was meant, and until when it is; null: it does not end. */
+  /** Validity in minutes, and the time at which it ends; null: unlimited. */
   readonly minutes: number | null
   readonly expires: number | null
-  /** Null: a link, for as many as come. */
+  /** Null: a link that several people can use. */
   readonly email: string | null
   readonly role: Role
   readonly channelIds: readonly number[]
   readonly groupIds: readonly number[]
   readonly includeDefaults: boolean
   readonly notifyInviter: boolean
-  /** Null: as the organization's setting has it. */
+  /** Null: the text of the organization's setting. */
   readonly welcomeText: string | null
 }
 
@@ -150,27 +149,26 @@ export interface Password {
   readonly cost: { readonly N: number; readonly r: number; readonly p: number }
 }
 
-/** A key of an account: only its hash is kept. A bot's can be shown again, so it is kept sealed as well. Design 10. */
+/** A key of an account: only its hash is stored. Keys of bots can be shown again, so they are also stored sealed. */
 export interface ApiKey {
   readonly hash: string
   readonly id: number
   readonly userId: number
   readonly client: string
   readonly made: number
-  /** The day of the last use, in days since the epoch. */
+  /** Day of the last use, in days since the epoch. */
   readonly usedDay: number
   readonly sealed: string | null
-  /** Of a bot's key: the administrators it was given to, who are not the bot's owner. Older versions have stored one. */
+  /** Keys of bots only: administrators other than the bot's owner who received the key. Older versions store one id. */
   readonly givenTo?: readonly number[] | number
-  /** It is no key but a session of the page. */
+  /** Present if this is a session of the chat page rather than a key. */
   readonly session?: PageSession
 }
 
 /** Contract section 1.2.1. */
 export interface PageSession {
-  /** The owner's name for the device. */
   readonly device: string
-  /** The cookie outlives the browser. */
+  /** True if the cookie outlives the browser. */
   readonly remember: boolean
 }
 
@@ -220,16 +218,15 @@ export interface ChannelFolder {
   readonly isArchived: boolean
 }
 
-/** Channels that new members may choose together. Contract section 2.5. */
+/** Channels that new users can choose as a group. Contract section 2.5. */
 export interface DefaultChannelGroup {
   readonly id: number
   readonly name: string
   readonly description: string
-  /** Ascending. */
   readonly channelIds: readonly number[]
 }
 
-/** Of a user who is or was subscribed. Contract section 2.3, set S. */
+/** A current or former subscription of a user. Contract section 2.3, set S. */
 export interface Subscription {
   readonly userId: number
   readonly channelId: number
@@ -237,28 +234,31 @@ export interface Subscription {
   readonly color: string
   readonly isMuted: boolean
   readonly pinToTop: boolean
-  /** Null: as the user's settings have it. */
+  /** Null in these members: the user's settings apply. */
   readonly desktopNotifications: boolean | null
   readonly audibleNotifications: boolean | null
   readonly pushNotifications: boolean | null
   readonly emailNotifications: boolean | null
   readonly wildcardMentionsNotify: boolean | null
-  /** The account that subscribed the user first, if it was another one. */
+  /** The account that first subscribed the user, if it was another one. */
   readonly by?: number
-  /** Ordinals of the channel's recipient that reached him, ascending; the last one open (null) while he is subscribed and active. */
+  /**
+   * Intervals of the channel's ordinals that the user received, ascending. The last one is open (null) while the user is subscribed and
+   * active.
+   */
   readonly intervals: readonly (readonly [from: number, to: number | null])[]
 }
 
-/** Two people or more, or one with notes to self: who talks in direct messages. */
+/** The participants of a direct conversation: one (notes to self), two or more. */
 export interface DirectConversation {
   readonly recipientId: number
   /** Ascending, at least one. */
   readonly userIds: readonly number[]
-  /** Who sent the first message in it. Absent in those of before. */
+  /** The sender of the first message. Absent in data of older versions. */
   readonly creatorId?: number
 }
 
-/** Contract section 2.5; 0, which clears it, is never stored. */
+/** Contract section 2.5. Policy 0 deletes the record. */
 export interface UserTopic {
   readonly userId: number
   readonly channelId: number
@@ -267,7 +267,6 @@ export interface UserTopic {
   readonly policy: 1 | 2 | 3
 }
 
-/** Small lists and states of one user each. */
 export interface OfUser<T> {
   readonly userId: number
   readonly value: T
@@ -282,10 +281,10 @@ export interface UserStatus {
 
 export interface Presence {
   readonly userId: number
-  /** Seconds; 0 when never. */
+  /** Unix time in seconds; 0 means never. */
   readonly active: number
   readonly idle: number
-  /** Counts up over all users, for `last_update_id`. */
+  /** Increases across all users, for `last_update_id`. */
   readonly updateId: number
 }
 
@@ -294,39 +293,38 @@ export interface Draft {
   readonly id: number
   readonly userId: number
   readonly type: '' | 'stream' | 'private'
-  /** One channel, or people; nobody yet. */
+  /** One channel id, or user ids; may be empty. */
   readonly to: readonly number[]
   readonly topic: string
   readonly content: string
-  /** Of the last edit. */
+  /** Time of the last edit. */
   readonly timestamp: number
 }
 
-/** To be sent when its time has come. Contract section 2.5. */
+/** A message to be sent at `time`. Contract section 2.5. */
 export interface ScheduledMessage {
   readonly id: number
   readonly userId: number
   readonly type: 'stream' | 'private'
-  /** One channel, or the people beside the sender; the sender, where there are none. */
+  /** One channel id, or the recipients except the sender; the sender alone for notes to self. */
   readonly to: readonly number[]
   readonly topic: string
   readonly content: string
   readonly html: string
   readonly time: number
-  /** Its time came and it could not be sent. */
   readonly failed: boolean
-  /** Null: as the client's name tells. */
+  /** Null: derived from the client's name. */
   readonly readBySender: boolean | null
   readonly client: string
 }
 
-/** Of a message, when its time has come. Contract section 2.5. */
+/** A reminder about a message, due at `time`. Contract section 2.5. */
 export interface Reminder {
   readonly id: number
   readonly userId: number
   readonly messageId: number
   readonly note: string
-  /** What was to be said when it was asked for; empty once the message is deleted. */
+  /** The text of the reminder when it was created; empty once the message is deleted. */
   readonly content: string
   readonly html: string
   readonly time: number
@@ -342,10 +340,10 @@ export interface SavedSnippet {
 
 export interface NavigationView {
   readonly userId: number
-  /** What stands behind `#` in the address of the view. */
+  /** The part of the view's URL after `#`. */
   readonly fragment: string
   readonly isPinned: boolean
-  /** Null for those that clients have names for. */
+  /** Null for built-in views, which clients name. */
   readonly name: string | null
 }
 
@@ -366,10 +364,10 @@ export interface RealmEmoji {
 export const EXPORT_TYPES = ['public', 'full_with_consent', 'full_without_consent'] as const
 export type ExportType = (typeof EXPORT_TYPES)[number]
 
-/** The bytes are where uploads have theirs, under that id. */
+/** The bytes are stored like those of an upload, under the same id. */
 interface ExportedArchive {
   readonly id: number
-  /** Below `/user_uploads/`, as uploads have one. */
+  /** Below `/user_uploads/`, as for uploads. */
   readonly path: string
   readonly name: string
   readonly sizeBytes: number
@@ -381,7 +379,7 @@ export interface RealmExport {
   readonly actorId: number
   readonly time: number
   readonly type: ExportType
-  /** Null until it is made, and once it is deleted. */
+  /** Null while pending, and after deletion or failure. */
   readonly archive: ExportedArchive | null
   readonly failed: number | null
   readonly deleted: number | null
@@ -393,14 +391,14 @@ export interface BotStorage {
   readonly value: string
 }
 
-/** Messages and more that are being deleted with an account. Contract section 3.4.1. */
+/** The deletion of messages and other data of an account, in progress. Contract section 3.4.1. */
 export interface Erasure {
   readonly userId: number
   readonly publicMessages: boolean
   readonly privateMessages: boolean
   readonly directMessages: boolean
   readonly profile: boolean
-  /** Those up to this id are done. */
+  /** Messages up to this id are done. */
   readonly after: number
 }
 
@@ -409,12 +407,12 @@ export interface Linkifier {
   readonly id: number
   readonly pattern: string
   readonly urlTemplate: string
-  /** A text that matches, and how an address that was pasted is written as such a text. Absent or null: none. */
+  /** A sample text that matches, and the template that turns a pasted URL into such a text. Absent or null: none. */
   readonly exampleInput?: string | null
   readonly reverseTemplate?: string | null
-  /** Other addresses that are written so. Absent: none. */
+  /** Further URL templates that are converted in the same way. Absent: none. */
   readonly alternativeUrlTemplates?: readonly string[]
-  /** Earlier ones win. */
+  /** Linkifiers with a lower number are tried first. */
   readonly order: number
 }
 
@@ -425,22 +423,21 @@ export interface Playground {
   readonly urlTemplate: string
 }
 
-/** Of addresses that accounts may have. */
+/** A domain that addresses of accounts may have. */
 export interface RealmDomain {
   readonly id: number
-  /** In lower case. */
   readonly domain: string
   readonly allowSubdomains: boolean
 }
 
-/** What people may tell of themselves. Contract section 2.5. */
+/** A custom profile field. Contract section 2.5. */
 export interface ProfileField {
   readonly id: number
   /** 1 short text, 2 long text, 3 choice, 4 date, 5 link, 6 person, 7 external account, 8 pronouns. */
   readonly type: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8
   readonly name: string
   readonly hint: string
-  /** JSON; '' where the type needs none. */
+  /** JSON, or '' if the type needs none. */
   readonly fieldData: string
   readonly order: number
   readonly inSummary: boolean
@@ -448,35 +445,34 @@ export interface ProfileField {
   readonly isEditable: boolean
 }
 
-/** A device that wants to be told, by the names of its maker's service. */
+/** A device registered for unencrypted push notifications with APNs or FCM. */
 export interface PushToken {
   readonly userId: number
   readonly kind: 'apns' | 'fcm'
   readonly token: string
-  /** Of Apple's alone. */
+  /** Null for FCM. */
   readonly appId: string | null
 }
 
-/** A device on which its account is signed in. Contract section 2.5. */
+/** A device with a signed-in account. Contract section 2.5. */
 export interface ClientDevice {
   readonly id: number
   readonly userId: number
-  /** The key or session that made it. */
+  /** The key or session that created the record. */
   readonly keyId: number
-  /** Encrypts notifications. Null until the device registers. */
+  /** The key that encrypts notifications. Null until the device registers. */
   readonly pushKey: { readonly id: number; readonly key: string } | null
-  /** How a relay would reach it. Null until the device registers. */
+  /** The data by which a relay reaches the device. Null until the device registers. */
   readonly registration: {
     readonly tokenKind: 'apns' | 'fcm'
     readonly tokenId: string
     readonly bouncerPublicKey: string
     readonly sealed: string
-    /** When it was registered. */
     readonly time: number
   } | null
 }
 
-/** A registration for encrypted notifications, in the form of before level 468. */
+/** A registration for encrypted notifications, as clients below level 468 make it. */
 export interface PushDevice {
   readonly userId: number
   readonly accountId: number

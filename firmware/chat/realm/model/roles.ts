@@ -1,21 +1,20 @@
-/** Roles of accounts, and the system groups that follow from them. Contract section 2.1. */
+/** Roles of accounts, and the system groups derived from them. Contract section 2.1. */
 
 export const ROLES = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const
 export type Role = (typeof ROLES)[keyof typeof ROLES]
 
 export const isRole = (value: number): value is Role => (Object.values(ROLES) as number[]).includes(value)
 
-/** Whether who has `role` may what `least` may: a smaller number is a higher role. */
+/** True if `role` is at least as high as `least`. Higher roles have smaller numbers. */
 export const atLeast = (role: Role, least: Role): boolean => role <= least
 
-/** Flags of a role in user objects. */
 export const roleFlags = (role: Role) => ({
   is_owner: role === ROLES.owner,
   is_admin: atLeast(role, ROLES.administrator),
   is_guest: role === ROLES.guest,
 })
 
-/** From the widest to the narrowest: each but the first is a subgroup of the one before it. `role:nobody` stands apart. */
+/** From widest to narrowest: each group is a subgroup of the one before it. `role:nobody` is not nested. */
 export const NESTED_SYSTEM_GROUPS = [
   'role:internet',
   'role:everyone',
@@ -39,30 +38,27 @@ export const SYSTEM_GROUP_DESCRIPTIONS: Record<SystemGroupName, string> = {
   'role:nobody': 'Nobody',
 }
 
-/** What decides which system groups hold an account. */
 export interface Seniority {
   role: Role
-  /** In seconds of UNIX time. */
+  /** Unix time in seconds. */
   dateJoined: number
 }
 
-/** When a member is one for long enough. */
 export interface WaitingPeriod {
   /** The realm's `waiting_period_threshold`. */
   days: number
-  /** Now, in seconds of UNIX time. */
+  /** Unix time in seconds. */
   now: number
 }
 
 const DAY_SECONDS = 86_400
 
-/** A full member is a member of the waiting period, or anyone from moderator up. */
+/** True for moderators and higher roles, and for members past the waiting period. */
 function isFullMember({ role, dateJoined }: Seniority, { days, now }: WaitingPeriod): boolean {
   if (role === ROLES.guest) return false
   return role !== ROLES.member || now - dateJoined >= days * DAY_SECONDS
 }
 
-/** Whether `account` is in the system group, directly or through a subgroup. */
 export function inSystemGroup(group: SystemGroupName, account: Seniority, period: WaitingPeriod): boolean {
   switch (group) {
     case 'role:internet':
@@ -83,7 +79,7 @@ export function inSystemGroup(group: SystemGroupName, account: Seniority, period
   }
 }
 
-/** The system groups that list `account` among their direct members. A full member is in that of members, too. */
+/** The system groups that list `account` as a direct member. A full member is also listed in `role:members`. */
 export function directSystemGroups(account: Seniority, period: WaitingPeriod): SystemGroupName[] {
   switch (account.role) {
     case ROLES.owner:

@@ -1,4 +1,4 @@
-/** Sets of ordinals as runs: who reads a channel to its end has one run. Design 6. */
+/** Sets of ordinals stored as runs: a channel read completely takes one run. */
 
 import type { Runs } from '../../store/flags.ts'
 
@@ -7,7 +7,7 @@ export function hasOrdinal(runs: Runs, ordinal: number): boolean {
   return at < runs.length && runs[at]![0] <= ordinal
 }
 
-/** Both ends included. */
+/** Both ends are inclusive. */
 export function addRun(runs: Runs, from: number, to: number): Runs {
   const begin = firstEndingAt(runs, from - 1)
   let end = begin
@@ -19,7 +19,6 @@ export function addRun(runs: Runs, from: number, to: number): Runs {
   return [...runs.slice(0, begin), [low, high], ...runs.slice(end)]
 }
 
-/** What is in one of the two. */
 export function union(runs: Runs, others: Runs): Runs {
   const all: [number, number][] = []
   for (const [from, to] of inOrder(runs, others)) {
@@ -30,7 +29,6 @@ export function union(runs: Runs, others: Runs): Runs {
   return all
 }
 
-/** Of both, by where they begin. */
 function* inOrder(runs: Runs, others: Runs): Generator<readonly [from: number, to: number]> {
   let [at, next] = [0, 0]
   while (at < runs.length || next < others.length)
@@ -39,7 +37,6 @@ function* inOrder(runs: Runs, others: Runs): Generator<readonly [from: number, t
       : others[next++]!
 }
 
-/** What is in the first and not in the others. */
 export function difference(runs: Runs, others: Runs): Runs {
   const rest: [number, number][] = []
   let next = 0
@@ -55,7 +52,7 @@ export function difference(runs: Runs, others: Runs): Runs {
   return rest
 }
 
-/** Of ascending ordinals, each once. */
+/** `ordinals` must be ascending without duplicates. */
 export function runsOf(ordinals: readonly number[]): Runs {
   const runs: [number, number][] = []
   for (const ordinal of ordinals) {
@@ -66,7 +63,7 @@ export function runsOf(ordinals: readonly number[]): Runs {
   return runs
 }
 
-/** What of from..to is not in the runs, ascending. */
+/** The parts of from..to that are not in `runs`, ascending. */
 export function gaps(runs: Runs, from: number, to: number): Runs {
   const found: [number, number][] = []
   let next = from
@@ -79,7 +76,7 @@ export function gaps(runs: Runs, from: number, to: number): Runs {
   return found
 }
 
-/** Index of the first run that does not end before `ordinal`. */
+/** Index of the first run that ends at `ordinal` or later. */
 function firstEndingAt(runs: Runs, ordinal: number): number {
   let low = 0
   let high = runs.length
@@ -91,7 +88,7 @@ function firstEndingAt(runs: Runs, ordinal: number): number {
   return low
 }
 
-/** Index of the first of ascending numbers that is not less than `number`. */
+/** Index of the first number that is at least `number`. `numbers` must be ascending. */
 export function lowerBound(numbers: readonly number[], number: number): number {
   let low = 0
   let high = numbers.length

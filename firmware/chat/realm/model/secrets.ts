@@ -1,13 +1,13 @@
-/** Texts that should not lie open even in an opened page of the database: keys of bots, tokens. Design 4. */
+/** Seals secrets a second time within the encrypted database: keys of bots, tokens. A leaked page then does not reveal them. */
 
 import { seal, unseal } from '../../../crypto/seal.ts'
 import type { Realm } from './realm.ts'
 
-/** In base64. */
+/** Returns base64. */
 export const sealText = (realm: Realm, text: string): string =>
   Buffer.from(seal(realm.secretsKey, Buffer.from(text), realm.random)).toString('base64')
 
-/** Null for what another key has sealed. */
+/** Returns null if the text was sealed with another key. */
 export function openText(realm: Realm, sealed: string): string | null {
   const text = unseal(realm.secretsKey, Buffer.from(sealed, 'base64'))
   return text && Buffer.from(text).toString()

@@ -1,4 +1,4 @@
-/** The realm in memory: its records by kind, and indexes. Messages are not here: see store/messages.ts. */
+/** The realm in memory: records by kind, and indexes. Messages are on disk: see store/messages.ts. */
 
 import { AlertWords } from '../../render/alert-words.ts'
 import { CompiledLinkifier, type Linkifiers } from '../../render/linkifiers.ts'
@@ -45,59 +45,54 @@ type Collections = { readonly [K in RecordKind]: RecordCollection<RecordOf<K>> }
 export type MutableCollections = { readonly [K in RecordKind]: MutableCollection<RecordOf<K>> }
 
 export interface RealmState extends Collections {
-  /** Both of a user's addresses, in lower case. */
+  /** Addresses are in lower case. */
   readonly userByEmail: Index<string, User>
   readonly userByDeliveryEmail: Index<string, User>
-  /** By full name, folded; several may have the same. */
+  /** Keys are folded names, members are user ids. Several users may have the same name. */
   readonly usersByName: GroupIndex<string, number, User>
   readonly botsOf: GroupIndex<number, number, User>
   readonly keysOf: GroupIndex<number, string, ApiKey>
-  /** Names of groups and channels are compared folded: see names.ts. Archived channels keep theirs. */
+  /** Keys are folded: see names.ts. Archived channels are included. */
   readonly groupByName: Index<string, Group>
   readonly groupClosure: GroupClosure
   readonly channelByName: Index<string, Channel>
   readonly channelByRecipient: Index<number, Channel>
-  /** By channel; those of before included. */
+  /** Members are channel ids. Inactive subscriptions are included. */
   readonly subscriptionsOf: GroupIndex<number, number, Subscription>
-  /** By user, of whoever is subscribed now. */
+  /** Members are ids of users who are subscribed now. */
   readonly subscribersOf: GroupIndex<number, number, Subscription>
-  /** By user, of whoever is or was. */
+  /** Members are ids of users who are or were subscribed. */
   readonly everSubscribedTo: GroupIndex<number, number, Subscription>
-  /** By their users' ids, ascending and joined by commas. */
+  /** Keys are user ids, ascending and joined by commas. */
   readonly conversationByUsers: Index<string, DirectConversation>
   readonly invitationByHash: Index<string, Invitation>
-  /** By recipient id. */
   readonly conversationsOf: (userId: number) => Iterable<DirectConversation>
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
-  /** By user, of a channel's topic: see `topicKey`. */
+  /** Keys are made by `topicKey`, members are user ids. */
   readonly userTopicsIn: GroupIndex<string, number, UserTopic>
-  /** Everybody's alert words; made when it is asked for after a change. */
+  /** All users' alert words. Rebuilt at the first call after a change. */
   readonly alertWordIndex: () => AlertWords
-  /** The organisation's, in their order; made when they are asked for after a change. */
+  /** In their configured order. Rebuilt at the first call after a change. */
   readonly linkifiers: () => Linkifiers
-  /** By kind and token. */
+  /** Members are `kind:token`. */
   readonly pushTokensOf: GroupIndex<number, string, PushToken>
-  /** By the number that the client has given. */
+  /** Members are the account ids that the client chose. */
   readonly pushDevicesOf: GroupIndex<number, number, PushDevice>
-  /** By id. */
   readonly clientDevicesOf: GroupIndex<number, number, ClientDevice>
   readonly draftsOf: GroupIndex<number, number, Draft>
   readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
   readonly scheduledMessagesOf: GroupIndex<number, number, ScheduledMessage>
   readonly remindersOf: GroupIndex<number, number, Reminder>
-  /** By id, of a message. */
+  /** Keys are message ids, members are reminder ids. */
   readonly remindersAbout: GroupIndex<number, number, Reminder>
-  /** When the first of what waits for its time is due, in seconds; infinite when nothing waits. */
+  /** Unix time in seconds at which the first scheduled message or reminder is due; infinity if there are none. */
   readonly nextDue: () => number
-  /** By fragment. */
   readonly navigationViewsOf: GroupIndex<number, string, NavigationView>
-  /** What bots have still to hear of, by id. */
   readonly callsOf: GroupIndex<number, number, BotCall>
-  /** By name. */
   readonly botStorageOf: GroupIndex<number, string, BotStorage>
 }
 
-/** Reads everything; throws when a record is of no known kind. */
+/** Throws if a record has an unknown kind. */
 export function loadState(things: Things): { state: RealmState; collections: MutableCollections; usage: Usage } {
   const collections = Object.fromEntries(
     Object.keys(KINDS).map((kind) => [kind, createCollection()]),
@@ -231,10 +226,9 @@ function createIndexes(collections: MutableCollections) {
   }
 }
 
-/** Names of topics are compared folded: see names.ts. */
+/** Topic names are compared folded: see names.ts. */
 export const topicKey = (channelId: number, topic: string): string => `${channelId}:${fold(topic)}`
 
-/** A conversation is in the list of each of its users. */
 function indexConversations(collection: MutableCollection<DirectConversation>): RealmState['conversationsOf'] {
   const byUser = new Map<number, Map<number, DirectConversation>>()
   collection.listen((before, after) => {
@@ -271,7 +265,7 @@ function indexLinkifiers(collection: MutableCollection<Linkifier>): RealmState['
   }
 }
 
-/** Looked for when it is asked for after a change: that is once a second at most. */
+/** Computed at the first call after a change; the caller asks once a second. */
 function indexDue(
   scheduled: MutableCollection<ScheduledMessage>,
   reminders: MutableCollection<Reminder>,
@@ -291,7 +285,7 @@ function indexDue(
   }
 }
 
-/** Throws when there is no organisation: then nobody listens either. */
+/** Throws if the organization does not exist yet; the chat then accepts no requests. */
 export function organizationOf(state: RealmState): Organization {
   const organization = state.organization.get(REALM_ID)
   if (organization === undefined) throw new Error('There is no organization')

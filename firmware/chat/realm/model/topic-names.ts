@@ -1,25 +1,25 @@
-/** Names of topics: as they are sent, stored and shown. Contract sections 3.2.1, 9 and 11.13. */
+/** Topic names in requests, in the store and in answers. Contract sections 3.2.1, 9 and 11.13. */
 
 import { expectName } from '../../base/characters.ts'
 
 export const TOPIC_CHARACTERS_MAX = 60 // code points
 
-/** Shown to clients that cannot handle the empty topic: realm_empty_topic_display_name. */
+/** Shown to clients without support for the empty topic: `realm_empty_topic_display_name`. */
 export const EMPTY_TOPIC_NAME = 'general chat'
 
-/** What old clients send for the empty topic. */
+/** Old clients send this for the empty topic. */
 const NO_TOPIC = '(no topic)'
 
 /**
- * As it is stored: trimmed, cut, and the empty topic under one name. `isLiteral`: `(no topic)` is a name like any other. Throws
- * `BAD_REQUEST` for a character that no name has.
+ * Returns the name as stored: trimmed, truncated, '' for all names of the empty topic. With `isLiteral`, `(no topic)` is an ordinary name.
+ * Throws `BAD_REQUEST` if the name has invalid characters.
  */
 export function asTopic(sent: string, { isLiteral = false } = {}): string {
   const name = expectName(sent.trim(), 'topic')
   return isLiteral && name === NO_TOPIC ? name : cutTopic(meantTopic(name))
 }
 
-/** The topic that is meant by a name, of which there may be none. */
+/** Returns '' for all names of the empty topic. */
 export function meantTopic(sent: string): string {
   const name = sent.trim()
   return name === EMPTY_TOPIC_NAME || name === NO_TOPIC ? '' : name
@@ -32,6 +32,6 @@ export function cutTopic(name: string): string {
     : `${characters.slice(0, TOPIC_CHARACTERS_MAX - 3).join('')}...`
 }
 
-/** `emptyTopic`: the client knows topics without a name. */
+/** `emptyTopic`: the client supports the empty topic. */
 export const topicName = (topic: string, emptyTopic: boolean): string =>
   topic === '' && !emptyTopic ? EMPTY_TOPIC_NAME : topic

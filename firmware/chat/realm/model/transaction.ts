@@ -1,6 +1,7 @@
 /**
- * One change of the realm: checked, written, seen in memory and published in one turn of the loop, or not at all. What a
- * turn puts is in memory at once, for the checks that follow in it; when it throws, or the disk refuses, all is as before.
+ * One atomic change of the realm: checks, writes, memory and events happen synchronously, or not at all. Records are in memory as soon as
+ * they are put, so later checks of the same transaction see them. If the callback throws or the disk fails, memory and disk are rolled
+ * back.
  */
 
 import { assertAuthorized } from '../../../base/request-authorization.ts'
@@ -11,16 +12,16 @@ import { KINDS, type RecordKind, type RecordOf } from './kinds.ts'
 import type { MutableCollections } from './state.ts'
 import type { Usage } from './usage.ts'
 
-/** What `change` of realm.ts gives to whoever makes one. Not to be kept. */
+/** Valid inside the callback only. */
 export interface Transaction {
-  /** In the place of the record with the same key, where there is one. Throws `BAD_REQUEST` for more than bounds.ts allows. */
+  /** Replaces the record with the same key. Throws `BAD_REQUEST` if a limit of bounds.ts is exceeded. */
   put<K extends RecordKind>(kind: K, record: RecordOf<K>): void
   remove(kind: RecordKind, key: Key): void
-  /** A number that was never given before and never will be, from 1: `turn.nextId('channel')`. */
+  /** Returns a number from 1 that is never reused: `tx.nextId('channel')`. */
   nextId(counter: IdCounter): number
-  /** Events are made at once, from what is true now, and reach the queues once the change is on disk. */
+  /** Builds the events at once from the current state; delivers them after the commit. */
   publish(publication: Publication): void
-  /** Called once the change is on disk, before anything else happens: for what is not a record, such as ending queues. */
+  /** Runs `act` after the commit and before any other code. For effects outside of records, such as closing queues. */
   onCommit(act: () => void): void
 }
 

@@ -1,11 +1,11 @@
-/** Names of uploaded files: what a user calls one, and the path by which it is fetched; contract 2.5 (Attachment), E130. */
+/** Display names and paths of uploaded files. Contract section 2.5 (Attachment), row E130. */
 
 import type { Random } from '../../../crypto/random.ts'
 
-const NAME_CHARACTERS_MAX = 200 // longer ones are cut; a message links them by this name
+const NAME_CHARACTERS_MAX = 200 // longer names are truncated; a message links the file by this name
 const EXTENSION_CHARACTERS_MAX = 20
 const SPREAD_BYTES = 1
-const SECRET_BYTES = 18 // 24 characters that nobody guesses, though rights are checked as well
+const SECRET_BYTES = 18 // 24 characters: cannot be guessed. Rights are checked as well.
 const UNNAMED = 'uploaded-file'
 const PATH_CHARACTERS_MAX = 400
 
@@ -18,13 +18,13 @@ export function newPathId(realmId: number, name: string, random: Random): string
 
 const PATH_ID = /^\d+\/[0-9a-f]{2}\/[\w-]{24}\/(?!\.+$)[\p{L}\p{M}\p{N}_.-]+$/u
 
-/** The path if it has the form of one of ours; a slash too many or `..` never has. */
+/** Returns null unless the path has the form of `newPathId`. Paths with an empty segment or `..` do not. */
 export const asPathId = (path: string): string | null =>
   path.length <= PATH_CHARACTERS_MAX && PATH_ID.test(path) ? path : null
 
 /**
- * What is kept of a file's name in its path: letters, digits, dots and dashes of any script, its extension at the end.
- * It needs no quoting in a URL that a browser writes, in Markdown or in a header.
+ * The file name within the path: letters, digits, dots and dashes of any script, with the extension. Needs no quoting in URLs that a
+ * browser writes, in Markdown or in headers.
  */
 export function safeName(name: string): string {
   const safe = (/[^/\\]*$/.exec(name)?.[0] ?? '')
@@ -43,13 +43,13 @@ function shortened(name: string): string {
   return [...characters.slice(0, NAME_CHARACTERS_MAX - extension.length), ...extension].join('')
 }
 
-/** The name to show: as the user wrote it, without the folders and control characters some browsers send along. */
+/** The display name: the user's spelling without control characters and without the folders that some browsers send. */
 export function shownName(name: string): string {
   const shown = (/[^/\\]*$/.exec(name)?.[0] ?? '').replace(/\p{Cc}/gu, '').trim()
   return shown === '' ? UNNAMED : shortened(shown)
 }
 
-/** As it came where the percent signs mean nothing. */
+/** Returns `path` unchanged if its percent-encoding is invalid. */
 export function decoded(path: string): string {
   try {
     return decodeURIComponent(path)

@@ -1,4 +1,4 @@
-/** How much of each kind of record there is, of every account and in all, and whether more is allowed: see bounds.ts. */
+/** Counts records per account and in total, and checks them against bounds.ts. */
 
 import { badRequest } from '../../base/error.ts'
 import { BOUNDS, type Bound } from './bounds.ts'
@@ -8,9 +8,9 @@ import type { User } from './records.ts'
 import { atLeast, ROLES } from './roles.ts'
 
 export interface Usage {
-  /** Throws `BAD_REQUEST` if `after`, which is written already in the place of `before`, is more than is allowed. */
+  /** Throws `BAD_REQUEST` if a limit is exceeded. `after` must already be in the collection in place of `before`. */
   expectWithin<K extends RecordKind>(kind: K, before: RecordOf<K> | undefined, after: RecordOf<K>): void
-  /** True if an account may have one more. For what happens by itself, which is left out then. */
+  /** True if the account may have one more record. For records that the service creates itself and skips at the limit. */
   hasRoom(kind: RecordKind, account: number): boolean
 }
 
@@ -19,7 +19,7 @@ interface Amount {
   size: number
 }
 
-/** Counts by itself what the collections have. */
+/** Listens to the collections and keeps the counts up to date. */
 export function createUsage(
   collections: { readonly [K in RecordKind]: MutableCollection<RecordOf<K>> },
   botsOf: (owner: number) => Iterable<number>,
@@ -74,7 +74,7 @@ function createCounter(collection: MutableCollection<unknown>, bound: Bound<unkn
     if (after !== undefined) add(after, 1)
   })
 
-  /** With all bots of the same owner, and the owner. */
+  /** Sum over the account's owner and all bots of that owner. */
   function amountOf(account: number, users: RecordCollection<User>, botsOf: BotsOf): Amount {
     const owner = ownerOf(account, users)
     const sum: Amount = { count: 0, size: 0 }

@@ -1,4 +1,4 @@
-/** What users set for themselves, and the organisation for those to come. Contract section 2.7. */
+/** Settings of users, for which the organization can set defaults. Contract section 2.7. */
 
 import * as z from 'zod'
 import { choice, defaultsOf, integer, name, onOff, type Setting, type Values, word } from './setting.ts'
@@ -6,7 +6,7 @@ import { choice, defaultsOf, integer, name, onOff, type Setting, type Values, wo
 const BATCHING_SECONDS_MAX = 604_800 // a week
 const LANGUAGE_CHARACTERS_MAX = 50
 const TIMEZONE_CHARACTERS_MAX = 40
-const FONT_SIZE_PX = [8, 24] as const // between what is still read and what still fits a screen
+const FONT_SIZE_PX = [8, 24] as const // readable and still fits a screen
 const LINE_HEIGHT_PERCENT = [100, 200] as const
 
 const NOTIFICATION_SOUNDS = ['ding', 'zulip'] as const
@@ -111,10 +111,9 @@ export type UserSettings = Values<typeof USER_SETTINGS>
 
 export const userSettingDefaults = (): UserSettings => defaultsOf(USER_SETTINGS)
 
-/** What stands beside the settings where they are read. */
+/** Values that answers list together with the settings. */
 export const READ_ONLY = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS }
 
-/** What an organisation does not decide for those to come. */
 export const NOT_IN_REALM_DEFAULTS = [
   'default_language',
   'timezone',
@@ -123,7 +122,7 @@ export const NOT_IN_REALM_DEFAULTS = [
   'allow_private_data_export',
 ] as const satisfies readonly UserSetting[]
 
-/** What an administrator does not decide for others. Contract section 3.4.2. */
+/** An administrator cannot change these for other users. Contract section 3.4.2. */
 export const NOT_IN_BULK = [
   'timezone',
   'allow_private_data_export',
@@ -179,14 +178,13 @@ export const LEGACY_NOTIFICATION_SETTINGS = [
   'wildcard_mentions_notify',
 ] as const satisfies readonly UserSetting[]
 
-/** The part of `settings` with these names. */
 export const picked = <K extends UserSetting>(settings: UserSettings, names: readonly K[]): Pick<UserSettings, K> =>
   Object.fromEntries(names.map((name) => [name, settings[name]])) as Pick<UserSettings, K>
 
 function isTimezone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
-    return !/^[+-]/.test(name) // an offset is no name of a zone
+    return !/^[+-]/.test(name) // an offset is not a time zone name
   } catch {
     return false
   }
