@@ -1,6 +1,8 @@
 /** Linkifiers: patterns that become links. Contract section 3.7, rows E105 to E109. */
 
-import { integer, integers, nameText, type ParameterValues, texts } from '../pipeline/parameters.ts'
+import { z } from 'zod'
+import { nameString } from '../base/characters.ts'
+import { integer, integers, json, nameText, type ParameterValues } from '../pipeline/parameters.ts'
 import {
   addLinkifier,
   changeLinkifier,
@@ -16,7 +18,7 @@ const linkifier = {
   url_template: nameText(),
   example_input: nameText().optional(),
   reverse_template: nameText().optional(),
-  alternative_url_templates: texts().optional(),
+  alternative_url_templates: json(z.array(nameString())).optional(),
 }
 type GivenParameters = ParameterValues<typeof linkifier>
 

@@ -55,6 +55,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   push_key: 'base64: realm/organization/users/push.ts',
   bouncer_public_key: 'base64: realm/organization/users/push.ts',
   encrypted_push_registration: 'base64: realm/organization/users/push.ts',
+  token_id: 'base64: realm/organization/users/push.ts',
   domain: 'labels: realm/organization/settings/domains.ts',
   string_id: 'compared with the one there is',
   queue_id: 'looked up',
