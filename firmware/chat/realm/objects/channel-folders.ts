@@ -23,7 +23,6 @@ const folderView = (folder: ChannelFolder) => ({
   is_archived: folder.isArchived,
 })
 
-/** By `order`. Guests see only folders of channels that they see. */
 export const folderViews = (realm: Realm, viewer: User, archived: boolean) =>
   [...realm.state.channelFolder.all()]
     .filter((folder) => (archived || !folder.isArchived) && seesFolder(realm, viewer, folder))

@@ -9,7 +9,6 @@ const RECENTLY_DAYS = 180
 const TRAFFIC_DAYS = 28 // four weeks; younger channels have no count
 const WEEKS = TRAFFIC_DAYS / 7
 
-/** True if the last message or the channel itself is at most 180 days old. */
 export function isRecentlyActive({ store }: Realm, { recipientId, dateCreated }: Channel, now: number): boolean {
   const since = now - RECENTLY_DAYS * DAY_S
   if (dateCreated > since) return true

@@ -9,7 +9,6 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import type { ClientDevice, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 
-/** A device as clients see it, with Zulip's names. */
 interface DeviceView {
   readonly push_key_id: number | null
   readonly push_token_id: string | null
@@ -50,7 +49,7 @@ interface DeviceUpdate {
   registration?: Omit<NonNullable<ClientDevice['registration']>, 'time'>
 }
 
-/** Replaces the given parts. Throws `BAD_REQUEST` for an unknown device, and if the device would then lack the push key or the token. */
+/** Replaces the given parts. Throws `BAD_REQUEST` for an unknown device, and if the device would still lack the push key or the token. */
 export function registerPush(realm: Realm, me: User, id: number, { pushKey, registration }: DeviceUpdate): void {
   realm.transaction((tx) => {
     const before = findDevice(realm, me, id)

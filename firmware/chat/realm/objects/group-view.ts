@@ -42,7 +42,6 @@ export const groupObjects = (realm: Realm, includeDeactivated: boolean) =>
     .sort((a, b) => a.id - b.id)
     .map((group) => groupObject(realm, group))
 
-/** Groups with the active account as a direct member, system groups included. */
 function directGroups(realm: Realm, user: User | undefined): Set<number> {
   if (user === undefined || !isCounted(user)) return new Set()
   const ids = directSystemGroups(user, groupsOf(realm).period()).map((name) => systemGroupId(realm, name))

@@ -69,7 +69,6 @@ export function regenerateKey(realm: Realm, tx: Transaction, user: User, client:
   return makeKey(realm, tx, user, client, givenTo.length === 0 ? {} : { givenTo })
 }
 
-/** A key in the list for its owner, without the key itself. */
 interface KeyOnList {
   readonly id: number
   readonly client: string

@@ -22,7 +22,7 @@ export const SYSTEM_BOTS = [
   { email: 'emailgateway@coffer.invalid', fullName: 'Email Gateway' },
 ] as const
 
-/** Throws `conflict` if an organization exists. `password` must come from `passwords.digest` for user id 0; the owner takes it over. */
+/** Throws `conflict` if an organization exists. `password` must come from `passwords.digest` for user id 0; it is stored for the owner. */
 export function createOrganization(realm: Realm, { name, url, owner }: OrganizationDraft, password: Password): User {
   return realm.transaction((tx) => {
     if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There already is an organization')

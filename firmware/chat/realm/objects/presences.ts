@@ -19,7 +19,6 @@ interface PresenceQuery {
   after: number
 }
 
-/** Includes active people that `viewer` may see, no bots. */
 export function presencesFor(realm: Realm, viewer: User, { form, historyDays, after }: PresenceQuery) {
   const now = nowOf(realm)
   const mayAccess = accessOf(realm, viewer)
@@ -36,7 +35,6 @@ export function presencesFor(realm: Realm, viewer: User, { form, historyDays, af
   return { presences, lastUpdateId }
 }
 
-/** Stores a report of a client about its user, unless the user has disabled presence. */
 export function takeReport(realm: Realm, me: User, status: PresenceStatus): void {
   if (me.bot !== null || !userSetting(me, 'presence_enabled')) return
   const { times, returned } = report(realm.state.presence.get(me.id), status, nowOf(realm))

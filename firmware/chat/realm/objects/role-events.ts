@@ -47,7 +47,6 @@ function publishBots(realm: Realm, tx: Transaction, before: User, after: User): 
   for (const bot of old.difference(now)) publishBotGone(tx, bot, [after.id])
 }
 
-/** For a bot: users gain or lose the right to manage it as its role changes. */
 function publishManagers(realm: Realm, tx: Transaction, before: User, after: User): void {
   const [old, now] = [new Set(managersOf(realm, before)), new Set(managersOf(realm, after))]
   publishBot(realm, tx, after as BotUser, now.difference(old))

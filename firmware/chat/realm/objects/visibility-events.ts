@@ -70,7 +70,7 @@ export function publishDeletion(tx: Transaction, channelId: number, to: readonly
   })
 }
 
-/** Publishes other users who enter or leave a channel. A user among `userIds` gets a separate event about the own subscription instead. */
+/** Publishes other users who enter or leave a channel. Omits the recipient, whom another event covers. */
 export function publishPeers(
   tx: Transaction,
   op: 'peer_add' | 'peer_remove',

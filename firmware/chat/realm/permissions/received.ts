@@ -14,7 +14,7 @@ export interface ReceivedMessages {
   readonly users: Iterable<User>
   /** The messages, in their order, that reached the user. Users with the same messages share one list. */
   by(userId: number): readonly PlacedRow[]
-  /** The messages of `by` that the user may still read at their present location, a channel with protected history. */
+  /** The messages that the user may read at their location, a channel with protected history: see `reached` of visibility.ts. */
   atLocation(userId: number): readonly PlacedRow[]
 }
 
@@ -99,7 +99,7 @@ const NOBODY: ReadonlyMap<number, Subscription> = new Map()
 const subscriptionsTo = (state: Realm['state'], recipient: number): ReadonlyMap<number, Subscription> =>
   state.everSubscribedTo.get(state.channelByRecipient.get(recipient)!.id)
 
-/** `came`: arrivals that reached the user completely; `stayed`: arrivals where the user retains the messages received before the move. */
+/** `came`: arrivals during a subscription of the user; `stayed`: arrivals where the user retains the messages received before the move. */
 function reachedOf(
   rows: readonly PlacedRow[],
   received: ReadonlySet<PlacedRow>,

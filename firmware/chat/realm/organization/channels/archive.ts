@@ -45,7 +45,6 @@ export function archive(realm: Realm, tx: Transaction, { id }: Channel): void {
   leaveDefaultGroups(realm, tx, id)
 }
 
-/** Clients without `archived_channels` see a new channel. */
 export function unarchive(realm: Realm, tx: Transaction, me: User, { id }: Channel): void {
   const before = realm.state.channel.get(id)!
   if (!before.isArchived) throw badRequest('Channel is not currently archived')

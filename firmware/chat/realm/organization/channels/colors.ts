@@ -38,7 +38,6 @@ export function readColor(text: string): string | null {
   return /^#[0-9a-f]{6}$/i.test(text) ? text.toLowerCase() : null
 }
 
-/** Prefers a color that none of the user's other channels has. */
 export function freeColor(realm: Realm, user: User): string {
   const subscriptions = realm.state.subscriptionsOf.get(user.id)
   const taken = new Set([...subscriptions.values()].map(({ color }) => color))

@@ -15,7 +15,6 @@ interface Selection {
   include_owner_subscribed: boolean
 }
 
-/** Sorted by name, limited to channels that `me` may see. */
 export function selectChannels(realm: Realm, me: User, selection: Selection, archived: boolean): Channel[] {
   const owner = me.bot?.ownerId == null ? undefined : realm.state.user.get(me.bot.ownerId)
   const isSelected = (channel: Channel): boolean =>

@@ -16,7 +16,7 @@ export interface Verification {
   key: Uint8Array
   /** Seconds since the epoch. */
   nowS: number
-  /** Required value of `aud` if the token has one. '' accepts no token with `aud`. */
+  /** Required value of `aud` if the token has `aud`. '' accepts no token with `aud`. */
   audience: string
 }
 

@@ -74,7 +74,6 @@ export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint
 const fileName = (token: string): string => `emoji ${token}`
 const stillName = (token: string): string => `still ${token}`
 
-/** `change`: for clients with the capability `individual_emoji_changes`. */
 function publish(realm: Realm, tx: Transaction, change: Readonly<Record<string, unknown>>): void {
   const whole = { op: 'update', realm_emoji: emojiObjects(realm) }
   tx.publish({

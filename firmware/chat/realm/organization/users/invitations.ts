@@ -238,7 +238,6 @@ const REFUSALS = {
   disposable: 'Please use your real email address.',
 } as const
 
-/** The address, the reason, and true if its account is deactivated. */
 type Problem = [email: string, why: string, isDeactivated: boolean]
 
 function accountProblem({ state }: Realm, email: string): [Problem] | null {
