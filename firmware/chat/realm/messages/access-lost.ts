@@ -1,5 +1,3 @@
-/** Updates flags of messages that a user can no longer read, or that were moved to a channel without the user. */
-
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'

@@ -77,7 +77,6 @@ function readWebp(bytes: Buffer): ImageHeader | null {
   }
 }
 
-/** Walks through the segments; the first frame segment has the size. */
 function readJpeg(bytes: Buffer): ImageHeader | null {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null
   let turned = false

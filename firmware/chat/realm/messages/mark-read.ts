@@ -98,7 +98,6 @@ export async function markTopicRead(
   })
 }
 
-/** Marks messages of a sender whom the user has muted. */
 export const markReadFrom = (realm: Realm, me: User, senderId: number): Promise<boolean> =>
   markRead(
     realm,

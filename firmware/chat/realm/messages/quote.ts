@@ -1,5 +1,3 @@
-/** Quotations of messages by the service's bots: link, sender, and the content in a fence. */
-
 import { ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'

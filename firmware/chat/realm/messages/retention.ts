@@ -70,7 +70,6 @@ function daysOf({ state }: Realm, recipient: number): number | null {
 
 interface Step {
   isDone: boolean
-  /** The message id to continue after. */
   after: number
   /** Files whose bytes the caller must delete. */
   dropped: readonly UploadRow[]

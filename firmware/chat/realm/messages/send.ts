@@ -130,7 +130,6 @@ interface Delivery {
   client: string
   readBySender: boolean
   local?: Outgoing['local']
-  /** Further recipients for whom the message is read from the start. */
   isReadBy?: (user: User) => boolean
   widget?: Widget | undefined
 }

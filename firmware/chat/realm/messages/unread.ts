@@ -95,7 +95,6 @@ type Batches = IteratorObject<readonly PlacedRow[]>
 
 type UnreadByBirth = ReadonlyMap<number, readonly UnreadRange[]>
 
-/** Messages sent to a channel, and messages moved into it from locations with unread ones. */
 function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Batches> {
   for (const birth of realm.store.messages.birthsOf(recipient, Number.MAX_SAFE_INTEGER)) {
     const ranges = unread.get(birth)

@@ -16,7 +16,6 @@ import { createChunkWriter } from './upload-writer.ts'
 const MIB = 1024 * 1024
 export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
 
-/** Size of one write: see upload-writer.ts. */
 const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
 /** Concurrent uploads: each holds 1 MiB in memory. */

@@ -40,7 +40,6 @@ export function widgetOf(content: string): Widget | undefined {
   return { widget_type: 'todo', extra_data: { task_list_title: title.trim(), tasks: items.map(taskOf) } }
 }
 
-/** Items may be written as a Markdown list. */
 const withoutBullet = (line: string): string => line.trim().replace(/^[-*]?\s*/, '')
 
 function taskOf(item: string): { task: string; desc: string } {

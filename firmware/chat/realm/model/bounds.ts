@@ -41,7 +41,6 @@ const ACCOUNTS = 10_000 // each one is in every register answer
 const ONE_EACH: Fixed = { why: 'one of each account' }
 const ID_CHARACTERS = 6 // of an id in a list
 
-/** Shared by the three kinds of devices that register for notifications. */
 const DEVICES = { of: 'devices', accountOf: userId, account: 50, organization: 50_000 } as const
 const CLIENT_DEVICE_CHARACTERS = 100 // its ids, and its push key of 44 characters
 /** One field may have 4096 characters; a typical device has a few hundred in total. */

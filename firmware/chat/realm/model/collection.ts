@@ -55,7 +55,6 @@ export function indexBy<K, T>(collection: MutableCollection<T>, keyOf: (record: 
 }
 
 export interface GroupIndex<K, M, T> {
-  /** The records of a group by member key; an empty map if the group does not exist. */
   get(key: K): ReadonlyMap<M, T>
 }
 

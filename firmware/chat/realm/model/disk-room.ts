@@ -25,7 +25,6 @@ const ACCOUNT_SHARE = 1 / 4
 const FILES_OF_ACCOUNT_MAX = 50_000
 const FILES_MAX = 1_000_000
 
-/** The reason in the log line of a failed export. */
 const EXPORTS_FULL = 'exports would take more than a quarter of the disk: delete older ones'
 
 /** Throws `full` if the free space is below the limit for new messages. */

@@ -8,7 +8,6 @@ import type { RealmEmoji } from './records.ts'
 export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'zulip_extra_emoji'] as const
 type ReactionType = (typeof REACTION_TYPES)[number]
 
-/** Members of reactions and statuses on the wire. */
 export interface Emoji {
   readonly emoji_name: string
   readonly emoji_code: string
@@ -53,7 +52,6 @@ export function activeEmoji(realm: Realm, name: string): RealmEmoji | undefined 
   return undefined
 }
 
-/** Includes deactivated emoji. */
 export const emojiObjects = (realm: Realm) =>
   Object.fromEntries([...realm.state.realmEmoji.all()].map((emoji) => [String(emoji.id), emojiObject(emoji)]))
 

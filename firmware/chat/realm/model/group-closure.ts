@@ -9,7 +9,6 @@ import type { Group } from './records.ts'
 type IndexedGroup = Pick<Group, 'id' | 'isSystem' | 'members' | 'subgroups'>
 
 export interface GroupClosure {
-  /** Custom groups that list the account in `members`. */
   directGroups(userId: number): ReadonlySet<number>
   /** Custom groups that contain the account directly or through subgroups. */
   groupsOfUser(userId: number): ReadonlySet<number>

@@ -1,5 +1,3 @@
-/** The organization's URL, for links. */
-
 import type { Realm } from './realm.ts'
 import type { Organization, User } from './records.ts'
 import { organizationOf } from './state.ts'

@@ -1,5 +1,3 @@
-/** Reads settings; absent ones have their defaults. */
-
 import { REALM_SETTINGS, type RealmSettingName, type RealmSettings } from './realm-settings.ts'
 import type { Organization, User } from './records.ts'
 import { USER_SETTINGS, type UserSetting, type UserSettings } from './user-settings.ts'

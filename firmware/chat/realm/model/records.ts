@@ -249,7 +249,6 @@ export interface Subscription {
   readonly intervals: readonly (readonly [from: number, to: number | null])[]
 }
 
-/** The participants of a direct conversation: one (notes to self), two or more. */
 export interface DirectConversation {
   readonly recipientId: number
   /** Ascending, at least one. */
@@ -297,7 +296,6 @@ export interface Draft {
   readonly to: readonly number[]
   readonly topic: string
   readonly content: string
-  /** Time of the last edit. */
   readonly timestamp: number
 }
 
@@ -423,7 +421,6 @@ export interface Playground {
   readonly urlTemplate: string
 }
 
-/** A domain that addresses of accounts may have. */
 export interface RealmDomain {
   readonly id: number
   readonly domain: string
@@ -458,7 +455,6 @@ export interface PushToken {
 export interface ClientDevice {
   readonly id: number
   readonly userId: number
-  /** The key or session that created the record. */
   readonly keyId: number
   /** The key that encrypts notifications. Null until the device registers. */
   readonly pushKey: { readonly id: number; readonly key: string } | null

@@ -53,7 +53,6 @@ export interface WaitingPeriod {
 
 const DAY_SECONDS = 86_400
 
-/** True for moderators and higher roles, and for members past the waiting period. */
 function isFullMember({ role, dateJoined }: Seniority, { days, now }: WaitingPeriod): boolean {
   if (role === ROLES.guest) return false
   return role !== ROLES.member || now - dateJoined >= days * DAY_SECONDS

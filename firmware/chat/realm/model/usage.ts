@@ -19,7 +19,6 @@ interface Amount {
   size: number
 }
 
-/** Listens to the collections and keeps the counts up to date. */
 export function createUsage(
   collections: { readonly [K in RecordKind]: MutableCollection<RecordOf<K>> },
   botsOf: (owner: number) => Iterable<number>,
@@ -74,7 +73,6 @@ function createCounter(collection: MutableCollection<unknown>, bound: Bound<unkn
     if (after !== undefined) add(after, 1)
   })
 
-  /** Sum over the account's owner and all bots of that owner. */
   function amountOf(account: number, users: RecordCollection<User>, botsOf: BotsOf): Amount {
     const owner = ownerOf(account, users)
     const sum: Amount = { count: 0, size: 0 }

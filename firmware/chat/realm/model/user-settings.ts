@@ -111,7 +111,6 @@ export type UserSettings = Values<typeof USER_SETTINGS>
 
 export const userSettingDefaults = (): UserSettings => defaultsOf(USER_SETTINGS)
 
-/** Values that answers list together with the settings. */
 export const READ_ONLY = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS }
 
 export const NOT_IN_REALM_DEFAULTS = [
