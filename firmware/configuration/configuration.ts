@@ -1,4 +1,4 @@
-/** Settings of the device itself, made by Administrators and readable in every state. Contract sections 3.4 and 4.7. */
+/** Settings of the device, set by Administrators and readable in every state. Contract sections 3.4 and 4.7. */
 
 import { createFairQueue } from '../base/fair-queue.ts'
 import type { Log, LogLevel } from '../base/log.ts'
@@ -20,7 +20,7 @@ import { TlsSettings } from './tls-settings.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 export interface Logging {
-  /** IPv4 or IPv6; `0.0.0.0` sends nothing. */
+  /** IPv4 or IPv6; `0.0.0.0` turns remote logging off. */
   ipAddress: string
   port: number
   logLevel: LogLevel
@@ -34,7 +34,7 @@ const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.2
 const DEFAULT_NTP: Ntp = {}
 const DEFAULT_MEMBERS: Vocabulary = 'both'
 const DEFAULT_CONSOLE = true
-const TLS_CHANGES_MAX = 16 // waiting for one another, milliseconds each
+const TLS_CHANGES_MAX = 16 // bound of queued TLS changes, a few milliseconds each
 
 type Part = 'tls' | 'chatTls' | 'clusterTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
 
@@ -47,9 +47,7 @@ interface ConfigurationServices {
 
 export class Configuration {
   readonly tls: TlsSettings
-  /** For the chat's port; has no identity while there is no chat. */
   readonly chatTls: TlsSettings
-  /** Of this node as a member of a cluster: the identity of the port until it gets one of its own. */
   readonly clusterTls: TlsSettings
   readonly peers: Peers
   readonly #records: DeviceRecords
@@ -89,7 +87,6 @@ export class Configuration {
     this.#logging = this.#defaultLogging
   }
 
-  /** Reads what the store holds. */
   load(): void {
     this.#network = read<Network>(this.#records, NETWORK) ?? DEFAULT_NETWORK
     this.#ntp = read<Ntp>(this.#records, NTP) ?? DEFAULT_NTP
@@ -98,7 +95,7 @@ export class Configuration {
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
 
-  /** Reads and applies everything anew, after the records were replaced by others. */
+  /** Reloads and applies all settings after a restore has replaced the records. */
   reload(): void {
     this.load()
     this.tls.reload()
@@ -106,7 +103,6 @@ export class Configuration {
     for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console'] as const) this.#notify(part)
   }
 
-  /** `listener` applies what has changed; it is called after it is stored. */
   onChange(listener: (part: Part) => void): void {
     this.#listeners.push(listener)
   }
@@ -131,7 +127,7 @@ export class Configuration {
     this.#notify('ntp')
   }
 
-  /** Decides the names of the members of answers. */
+  /** Selects the names of members in answers. */
   get members(): Vocabulary {
     return this.#members
   }
@@ -142,7 +138,6 @@ export class Configuration {
     this.#notify('vocabulary')
   }
 
-  /** Whether the page for browsers is served. */
   get console(): boolean {
     return this.#console
   }
@@ -153,7 +148,7 @@ export class Configuration {
     this.#notify('console')
   }
 
-  /** The host of the address that the organization has, a name or an IP address; null while nobody has set or told it. */
+  /** Host name or IP address of the organization's URL; null until the URL is set or the chat has reported it. */
   get chatHost(): string | null {
     return this.#chatHost
   }
@@ -164,7 +159,7 @@ export class Configuration {
     this.#notify('chatHost')
   }
 
-  /** Until it is set nothing is sent, and the level is that of the start. */
+  /** The default sends nothing and has the log level of the start. */
   get logging(): Logging {
     return this.#logging
   }
@@ -180,7 +175,10 @@ export class Configuration {
   }
 }
 
-/** Null also when it cannot be read: the default holds until the next change. Nobody but the device can have sealed it. */
+/**
+ * Returns null also for an unreadable record, so the default holds until the next change. The record needs no validation: only the device
+ * can have sealed it.
+ */
 function read<T>(records: DeviceRecords, name: string): T | null {
   const text = readText(records, name)
   return text == null ? null : (JSON.parse(text) as T)

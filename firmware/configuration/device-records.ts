@@ -1,17 +1,17 @@
-/** The door from the configuration to the device area, which is closed while there is no store. */
+/** Access of the configuration to the store's device area, which is unavailable while there is no store. */
 
 import type { DeviceArea } from '../store/device-area.ts'
 
 export interface DeviceRecords {
-  /** Undefined when there is no store or the record is damaged, which is then logged. */
+  /** Returns undefined without a store, or if the record is damaged; damage is logged. */
   read<T>(what: string, read: (area: DeviceArea) => T): T | undefined
-  /** In one transaction; throws `unavailable` unless Operational. */
+  /** Runs in one transaction. Throws `unavailable` unless Operational. */
   write(change: (area: DeviceArea) => void): void
-  /** The same in every state, for what nobody asked for: what fails is logged. */
+  /** Like `write` but in every state, for changes that no client requested. Failures are logged, not thrown. */
   keep(what: string, change: (area: DeviceArea) => void): void
 }
 
-/** Null when there is none, undefined when it cannot be read. */
+/** Returns null for a missing record, undefined if it cannot be read. */
 export const readText = (records: DeviceRecords, name: string): string | null | undefined =>
   records.read(`reading the configuration of ${name}`, (area) => {
     const bytes = area.get(name)

@@ -1,10 +1,10 @@
-/** Network settings under which the device could not be reached any more. Contract section 4.7. */
+/** Rejects network settings that would make the device unreachable. Contract section 4.7. */
 
 import { isIPv4 } from 'node:net'
 import type { Network } from '../channel/protocol.ts'
 
 interface NetworkRules {
-  /** True where the settings are never applied, and nodes of a cluster may be on one computer. */
+  /** True where the settings are never applied. Nodes of a test cluster may then share one computer. */
   allowLoopback: boolean
 }
 
@@ -12,7 +12,7 @@ const NONE = '0.0.0.0'
 const BITS_V4 = 32n
 const BITS_V6 = 128n
 
-/** Names the setting that would lock administrators out, or null. Texts and prefix lengths are valid already. */
+/** Describes the setting that would lock administrators out; null if there is none. Expects valid addresses and prefix lengths. */
 export function networkProblem({ ipAddress, netmask, gateway, ipv6 }: Network, rules: NetworkRules): string | null {
   const prefix = prefixOf(netmask)
   const own = addressProblem('ipAddress', ipAddress, prefix, rules)
@@ -25,7 +25,7 @@ export function networkProblem({ ipAddress, netmask, gateway, ipv6 }: Network, r
   const [address = '', bits = ''] = ipv6.cidr.split('/')
   const problem = addressProblem('ipv6.cidr', address, Number(bits), rules)
   if (problem !== null || ipv6.gateway === null) return problem
-  // The usual gateway of IPv6: a router's link-local address, whatever the prefix (RFC 4861 section 4.2).
+  // A router's link-local address is the usual IPv6 gateway, whatever the prefix (RFC 4861 section 4.2).
   if (isWithin(ipv6.gateway, 'fe80::', 10)) return null
   return gatewayProblem('ipv6.gateway', ipv6.gateway, { address, prefix: Number(bits) })
 }
@@ -42,12 +42,12 @@ function gatewayProblem(name: string, gateway: string, own: { address: string; p
   return hostProblem(name, gateway, own.prefix)
 }
 
-/** A host's address is no multicast address, and in IPv4 neither the first nor the last of its network. */
+/** Rejects multicast addresses, and in IPv4 the first and last address of the network. */
 function hostProblem(name: string, address: string, prefix: number): string | null {
   const isMulticast = isIPv4(address) ? isWithin(address, '224.0.0.0', 4) : isWithin(address, 'ff00::', 8)
   if (isMulticast) return `${name}: must not be a multicast address`
   if (isWithin(address, '240.0.0.0', 4)) return `${name}: must not be a reserved or broadcast address`
-  if (!isIPv4(address) || prefix > 30) return null // RFC 3021: a network of two addresses has no others
+  if (!isIPv4(address) || prefix > 30) return null // RFC 3021: both addresses of a /31 network are hosts
   const hosts = (1n << (BITS_V4 - BigInt(prefix))) - 1n
   const host = toNumber(address) & hosts
   if (host === 0n) return `${name}: must not be the address of the network`
@@ -58,7 +58,6 @@ const isLoopback = (address: string): boolean => isWithin(address, '127.0.0.0', 
 
 const isAllZeros = (address: string): boolean => toNumber(address) === 0n
 
-/** False for addresses of two families. */
 function isWithin(address: string, network: string, prefix: number): boolean {
   if (isIPv4(address) !== isIPv4(network)) return false
   const rest = (isIPv4(address) ? BITS_V4 : BITS_V6) - BigInt(prefix)
@@ -67,7 +66,7 @@ function isWithin(address: string, network: string, prefix: number): boolean {
 
 function toNumber(address: string): bigint {
   if (isIPv4(address)) return address.split('.').reduce((value, byte) => (value << 8n) | BigInt(byte), 0n)
-  // URL writes IPv6 in plain groups, also where an IPv4 address is embedded (RFC 5952).
+  // URL normalizes IPv6 to hexadecimal groups, embedded IPv4 addresses included (RFC 5952).
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const groups = (text: string | undefined): string[] => (text ? text.split(':') : [])
   const [before, after] = [groups(head), groups(tail)]

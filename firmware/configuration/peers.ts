@@ -1,4 +1,4 @@
-/** The cluster's authority, and the certificate that members show each other. Contract section 3.6. */
+/** The cluster CA, and the certificate that members present to each other. Contract section 3.6. */
 
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -10,27 +10,26 @@ import { CLUSTER_CA } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { type CertificateRules, certificatesOf, type TlsSettings } from './tls-settings.ts'
 
-/** RFC 5280 section 4.2.1.12. Members of a cluster are clients of one another, too. */
+/** Extended key usages (RFC 5280 section 4.2.1.12). Each member of a cluster is a server and a client of the others. */
 const PEER_USES = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' }
 
-/** PEM. */
+/** Certificate and authority are PEM. */
 interface PeerIdentity {
   certificate: string
-  /** A copy, which the caller wipes. */
+  /** A copy: the caller wipes it. */
   key: Uint8Array
   authority: string
 }
 
 interface PeersOptions {
   records: DeviceRecords
-  /** The identity that members show. */
   tls: TlsSettings
-  /** Shared with `tls`: a certificate and the authority are compared while neither changes. */
+  /** Queue shared with `tls`, so that neither certificate nor authority changes while they are compared. */
   changes: FairQueue
 }
 
 export class Peers implements CertificateRules {
-  /** Under which the other members of a cluster know this one; null while it is standalone. */
+  /** Host name by which other members know this one; null while the node is standalone. */
   host: string | null = null
   readonly #records: DeviceRecords
   readonly #tls: TlsSettings
@@ -42,14 +41,17 @@ export class Peers implements CertificateRules {
     this.#changes = changes
   }
 
-  /** PEM, or null when none was ever set. */
+  /** PEM; null if no CA was set. Throws `storage` if the record is unreadable. */
   get authority(): string | null {
     const text = readText(this.#records, CLUSTER_CA)
     if (text === undefined) throw new CofferError('storage', 'The cluster CA cannot be read')
     return text
   }
 
-  /** Throws `invalid` unless it is one root, `unavailable` in a cluster, or unless it has signed the certificate that members show. */
+  /**
+   * Throws `invalid` unless `pem` is exactly one root certificate. Throws `unavailable` in a cluster, or if the CA has not signed the
+   * members' certificate.
+   */
   setAuthority(pem: Uint8Array): Promise<void> {
     return this.#changes.run(INSIDE, async () => {
       if (this.host !== null)
@@ -63,14 +65,14 @@ export class Peers implements CertificateRules {
     })
   }
 
-  /** Throws `unavailable` where there is no authority. */
+  /** Throws `unavailable` if no CA is set. */
   identity(): PeerIdentity {
     const authority = this.#expectAuthority()
     const { cert, key } = this.#tls.identity
     return { certificate: cert, key: copySecret(key), authority }
   }
 
-  /** Throws `unavailable` unless the other members of a cluster would take the certificate for that of this host. */
+  /** Throws `unavailable` unless other members would accept this node's certificate for `host`. */
   assertFit(host: string): void {
     const { noun, identity } = this.#tls
     const certificates = certificatesOf(identity)
@@ -99,7 +101,7 @@ export class Peers implements CertificateRules {
   }
 }
 
-/** etcd would refuse such a certificate without saying which of its members is to blame. */
+/** Checked here because etcd rejects such a certificate without naming the member. */
 function assertForPeer(certificate: X509Certificate, host: string, noun: string): void {
   const uses = certificate.keyUsage as string[] | undefined
   for (const [use, who] of Object.entries(PEER_USES))
@@ -113,7 +115,7 @@ function assertForPeer(certificate: X509Certificate, host: string, noun: string)
     throw new CofferError('unavailable', `Members of a cluster cannot use a ${noun} key on a Brainpool curve`)
 }
 
-/** One of the chain is enough: everything before it is then under that authority, too. */
+/** One certificate signed by the CA is enough: the chain before it leads there. */
 function assertSignedBy(certificates: readonly X509Certificate[], ca: string, noun: string): void {
   const [authority] = parseCertificates(new TextEncoder().encode(ca))
   if (!certificates.some((certificate) => isIssuedBy(certificate, authority!)))

@@ -1,4 +1,4 @@
-/** A TLS key and its certificates: of a port, or of a member of a cluster. Contract sections 3.4, 3.6, 6.5 and 6.6. */
+/** The TLS key and certificates of a port or a cluster member. Contract sections 3.4, 3.6, 6.5 and 6.6. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { CofferError } from '../base/error.ts'
@@ -13,11 +13,11 @@ import { identityOf, isFor, isSelfMade, keyPairOf, type TlsIdentity } from '../c
 import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
 import type { DeviceRecords } from './device-records.ts'
 
-/** Rules that a cluster has for the certificate of its members; each throws `unavailable`. `noun` is that of `TlsSettings`. */
+/** Rules of a cluster for its members' certificates; each throws `unavailable`. For `noun` see `TlsSettings`. */
 export interface CertificateRules {
   assertNewKeyAllowed(): void
   assertSigned(certificates: readonly X509Certificate[], noun: string): void
-  /** Asked once more right before the certificate is stored. */
+  /** Checked once more right before the certificate is stored. */
   assertUsable(leaf: X509Certificate, noun: string): void
 }
 
@@ -25,23 +25,22 @@ interface TlsServices {
   records: DeviceRecords
   pool: CryptoPool
   random: Random
-  /** Name of the record. */
+  /** Record name; the default is the API port's. */
   name?: string
-  /** Shown until there is an identity of its own. */
+  /** Presented until these settings have their own identity. */
   fallback?: TlsSettings
-  /** As messages name key and certificate. */
+  /** Name of the key and certificate in messages; default `TLS`. */
   noun?: string
-  /** Null where no cluster has a say. */
+  /** Returns null where no cluster rules apply. */
   rules?: () => CertificateRules | null
-  /** Runs one change at a time; shared by settings that read each other's keys. */
+  /** Runs one change at a time. Settings that read each other's keys share it. */
   changes: FairQueue
-  /** Called when the identity has changed: new connections shall get it. */
   onChange: () => void
 }
 
-/** Every change is tried in a handshake before it is stored, so that none can shut everybody out. */
+/** Each change is tried in a TLS handshake before it is stored, so that a bad certificate cannot lock all clients out. */
 export class TlsSettings {
-  /** By which clients reach the port, as `alternativeNames` takes them. */
+  /** Names and addresses by which clients reach the port, in the form that `alternativeNames` takes. */
   names: readonly string[] = []
   readonly #services: TlsServices
   #identity: TlsIdentity | undefined
@@ -51,18 +50,16 @@ export class TlsSettings {
     this.#services = services
   }
 
-  /** As it is now; the key is wiped when another one replaces it. */
+  /** The current identity. Its key is wiped when the identity is replaced. */
   get identity(): TlsIdentity {
     const { fallback } = this.#services
     return this.#identity ?? (fallback ? fallback.identity : this.#identity!)
   }
 
-  /** False while it shows the identity of its fallback. */
   get isOwn(): boolean {
     return this.#identity !== undefined
   }
 
-  /** `TLS`, for example, as in "The TLS certificate". */
   get noun(): string {
     return this.isOwn ? this.#noun : (this.#services.fallback?.noun ?? this.#noun)
   }
@@ -71,7 +68,6 @@ export class TlsSettings {
     return this.#services.noun ?? 'TLS'
   }
 
-  /** Serves `identity` from now on. */
   use(identity: TlsIdentity): void {
     const former = this.#identity
     this.#identity = identity
@@ -79,7 +75,7 @@ export class TlsSettings {
     if (former !== undefined && former.key !== identity.key) wipe(former.key)
   }
 
-  /** Serves what the store holds. Where it holds nothing, the identity of the fallback is shown, or the former one goes on. */
+  /** Loads the stored identity. Without one, the fallback's identity is presented; without a fallback the current one stays. */
   reload(): void {
     const { records, name, fallback } = this.#services
     const identity = records.read(`reading the ${this.#noun} identity`, (area) => area.readTlsIdentity(name))
@@ -95,7 +91,7 @@ export class TlsSettings {
     wipe(former.key)
   }
 
-  /** When the certificate ends, in milliseconds since 1970. */
+  /** Expiry of the certificate, in milliseconds since 1970. */
   get endMs(): number {
     const { cert } = this.identity
     if (this.#end?.cert !== cert) this.#end = { cert, ms: new X509Certificate(cert).validToDate.getTime() }
@@ -111,7 +107,7 @@ export class TlsSettings {
     return this.#withKey(pair, (sign) => createCsr(pair.type, pair.public, subject, sign))
   }
 
-  /** Throws `invalid` for what no client could use, `unavailable` where the rules of the cluster are against it. */
+  /** Throws `invalid` for certificates that no client could use, `unavailable` if the cluster's rules forbid them. */
   setCertificates(pem: Uint8Array): Promise<void> {
     return this.#services.changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
@@ -125,7 +121,7 @@ export class TlsSettings {
     })
   }
 
-  /** A new key with a self-signed certificate. Throws `unavailable` when there is an authority that would have to sign. */
+  /** Replaces the key, with a self-signed certificate. Throws `unavailable` if a CA is set, which would have to sign. */
   async generate(type: KeyType, bits?: number): Promise<void> {
     this.#rules()?.assertNewKeyAllowed()
     const pair = await this.#services.pool.generate(type, bits)
@@ -137,12 +133,12 @@ export class TlsSettings {
         this.#rules()?.assertNewKeyAllowed()
         await this.#replace(identity)
       })
-      .catch((error) => this.#drop(identity, error)) // also where too many wait
+      .catch((error) => this.#drop(identity, error)) // including a full queue
   }
 
   /**
-   * A certificate that Coffer made itself is made anew, for the same key, where it lacks a name by which clients reach the port.
-   * One that has them all stays, and so does one that an Administrator has set: clients hold copies of it.
+   * Renews a self-made certificate, for the same key, if it lacks a name by which clients reach the port. Complete certificates and those
+   * set by an Administrator stay, because clients pin them.
    */
   keepNames(): Promise<void> {
     return this.#services.changes.run(INSIDE, async () => {
@@ -153,7 +149,7 @@ export class TlsSettings {
         identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random, undefined, this.names),
       )
       if (this.#identity !== before) {
-        wipe(identity.key) // a restore has replaced it, and asks for the same
+        wipe(identity.key) // a restore has replaced the identity and calls this again
         return
       }
       await assertServable(identity)
@@ -166,18 +162,17 @@ export class TlsSettings {
 
   async #replace(identity: TlsIdentity): Promise<void> {
     await assertServable(identity)
-    this.#rules()?.assertUsable(certificatesOf(identity)[0]!, this.#noun) // only now: it may have become a member
+    this.#rules()?.assertUsable(certificatesOf(identity)[0]!, this.#noun) // checked last: the node may have joined a cluster meanwhile
     this.#services.records.write((area) => area.putTlsIdentity(identity, this.#services.name))
     this.use(identity)
   }
 
-  /** Wipes a key that did not come into use, and throws `error`. */
+  /** Wipes an unused key, then throws `error`. */
   #drop({ key }: TlsIdentity, error: unknown): never {
     if (this.#identity?.key !== key) wipe(key)
     throw error
   }
 
-  /** Wipes the private key of `pair` afterwards. */
   async #withKey<T>({ type, private: secret }: KeyPair, use: (sign: Sign) => Promise<T>): Promise<T> {
     const { pool } = this.#services
     const ref = nextRef--
@@ -203,5 +198,5 @@ export class TlsSettings {
 export const certificatesOf = ({ cert }: TlsIdentity): X509Certificate[] =>
   parseCertificates(new TextEncoder().encode(cert))
 
-/** The pool's numbers of keys: those of the domain count up from 1. */
+/** References of TLS keys in the crypto pool. Negative, since the domain's keys count up from 1. */
 let nextRef = -1

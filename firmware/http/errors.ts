@@ -1,4 +1,4 @@
-/** Errors become answers here and nowhere else. Contract section 1.6. */
+/** Converts errors into answers. Contract section 1.6. */
 
 import { CofferError, type ErrorCode } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
@@ -26,10 +26,10 @@ const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
   busy: { 'retry-after': '1' },
 }
 
-/** What only HTTP knows of: method, type or target of a request. RFC 9110 section 15. */
+/** Statuses without an error code of the domain: method, type or target of the request is unsupported. RFC 9110 section 15. */
 type RequestStatus = 405 | 406 | 414 | 415 | 501
 
-/** A request that is refused as one of HTTP, whatever it asks for. */
+/** Refusal of a request for its method, type or target, before an endpoint sees it. */
 export class RequestError extends Error {
   readonly status: RequestStatus
   readonly headers: Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ export class RequestError extends Error {
   }
 }
 
-/** The answer to an error. What nobody foresaw is logged, and the client learns nothing of it. */
+/** Answers an error. Unexpected errors are logged; the client gets no detail. */
 export function errorReply(error: unknown, log: Log): Reply {
   if (error instanceof RequestError) return refusal(error.status, error.message, error.headers)
   if (!(error instanceof CofferError)) {
@@ -65,7 +65,7 @@ export function refusal(
   return jsonReply(STATUS[code], { message }, { ...HEADERS[code], ...headers })
 }
 
-/** Name, code and stack frames of an exception; its message may quote what a client sent. */
+/** Name, code and stack frames. The message is left out: it may quote client data. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   const code = 'code' in error ? ` ${String(error.code)}` : ''

@@ -1,8 +1,8 @@
-/** Headers of a page for browsers and of its files. */
+/** Headers of web pages and their files. */
 
 /**
- * Everything comes from this origin, nothing is inline, and nobody may frame it. `sources` are the directives for what the page loads
- * besides scripts and styles. W3C CSP 3, Trusted Types.
+ * Allows resources of this origin only, nothing inline and no framing. `sources` adds directives for resources other than scripts and
+ * styles. W3C CSP 3, Trusted Types.
  */
 export const pageHeaders = (sources: Readonly<Record<string, string>>) => ({
   'content-security-policy': [
@@ -22,7 +22,7 @@ export const pageHeaders = (sources: Readonly<Record<string, string>>) => ({
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), usb=()',
 })
 
-/** `cache-control` of files whose name stays while their content changes. */
+/** `cache-control` of files whose content changes under the same name. */
 export const NEWEST = 'no-cache'
-/** `cache-control` of files that are named by their content. */
+/** `cache-control` of files named by a hash of their content. */
 export const FOR_EVER = 'public, max-age=31536000, immutable'

@@ -1,4 +1,4 @@
-/** What the pipeline answers, before it becomes a Response or bytes on a socket. */
+/** Answers of the pipeline, before they become a Response or bytes on a socket. */
 
 export interface Reply {
   status: number
@@ -6,7 +6,6 @@ export interface Reply {
   body: string | Uint8Array<ArrayBuffer> | null
 }
 
-/** A reply whose body is made while it is sent. */
 export interface StreamedReply extends Omit<Reply, 'body'> {
   body: ReadableStream<Uint8Array>
 }
@@ -27,7 +26,7 @@ export const bodyReply = (
   body,
 })
 
-/** Without a body; says so by `content-length: 0`, but for 304, whose length would be that of the representation. */
+/** Sends `content-length: 0`, except with 304, where the length would describe the representation. */
 export const emptyReply = (status: number, headers?: Readonly<Record<string, string>>): Reply => ({
   status,
   headers: status === 304 ? { ...headers } : { ...headers, 'content-length': '0' },
@@ -35,8 +34,8 @@ export const emptyReply = (status: number, headers?: Readonly<Record<string, str
 })
 
 /**
- * A body of unknown length; the client is held back while it does not read. `onFailure` is given the reason why it broke off and cuts
- * the connection, which is how HTTP/1.1 tells the client: RFC 9112 section 8.
+ * A body of unknown length; production pauses while the client does not read. `onFailure` gets the reason of a failure and cuts the
+ * connection, which tells an HTTP/1.1 client that the body is incomplete: RFC 9112 section 8.
  */
 export function streamReply(
   status: number,

@@ -1,23 +1,21 @@
-/** From a request path to the endpoints that may be meant. RFC 3986 section 3.3; contract sections 1.1 and 1.7. */
+/** Maps a request path to the matching endpoints. RFC 3986 section 3.3; contract sections 1.1 and 1.7. */
 
 /**
- * A pattern is a path whose segments may be parameters: `:name`, or `:name` followed by literal text as in `/keys/:prefix*`
- * and `/users/:ns~`. A literal segment hides parameters in its place. A segment that fits both `:ns~` and `:id` may mean
- * either one: the more specific comes first and the caller takes the first that offers the method. A segment that fits
- * only `:id` may still be meant for `:ns~` but is malformed for it.
+ * A segment of a pattern may be a parameter: `:name`, or `:name` followed by literal text as in `/keys/:prefix*` and `/users/:ns~`. A
+ * literal segment takes precedence over parameters. A segment that fits both `:ns~` and `:id` matches both, the more specific first, and
+ * the caller takes the first match that offers the method. A segment that fits only `:id` also matches `:ns~`, as malformed.
  */
 export interface Match<T> {
   value: T
   /** Percent-decoded. */
   params: Record<string, string>
-  /** A segment had a bad encoding, or lacks the literal text of its pattern. */
+  /** True if a segment has a bad encoding or lacks the pattern's literal text. */
   malformed: boolean
 }
 
 export interface Routes<T> {
-  /** The value at a pattern, made on first use. */
   at(pattern: string, make: () => T): T
-  /** Best match first; empty when the path is unknown. */
+  /** Best match first; empty for an unknown path. */
   match(path: string): Match<T>[]
 }
 
@@ -38,14 +36,13 @@ interface Segment {
   malformed: boolean
 }
 
-/** A parameter on the way from the root, and those before it. */
 interface Found {
   name: string
   value: string
   before: Found | undefined
 }
 
-/** Deeper than any endpoint; a longer path is unknown without being looked at. */
+/** Deeper than any endpoint. Longer paths are unknown without a search. */
 const SEGMENTS_MAX = 16
 
 export function createRoutes<T>(): Routes<T> {
@@ -63,7 +60,7 @@ export function createRoutes<T>(): Routes<T> {
     if (raw[0] !== '' || raw.length > SEGMENTS_MAX + 1) return []
     const matches: Match<T>[] = []
     walk(root, raw.slice(1).map(decode), 0, undefined, false, matches)
-    // Stable: of two equally well-formed matches the more specific stays first.
+    // The sort is stable: equally well-formed matches keep the more specific first.
     return matches.sort((a, b) => Number(a.malformed) - Number(b.malformed))
   }
 
@@ -101,7 +98,7 @@ function paramsOf(found: Found | undefined): Record<string, string> {
   return params
 }
 
-/** Decodes once; text with a bad encoding stays as it is, and no ID can hold a `%`. */
+/** Decodes once. Text with a bad encoding stays as it is and matches no ID, since IDs have no `%`. */
 function decode(raw: string): Segment {
   if (!raw.includes('%')) return { text: raw, malformed: false }
   try {

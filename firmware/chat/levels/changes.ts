@@ -1,6 +1,6 @@
 /**
- * What each level has changed, as rules for those who declare an older one. Contract sections 8.1 and 8.3, newest first. Where a rule
- * has no answer or event to change, the room itself asks for the level: 372 in api/typing.ts, 201 in realm/bots/webhook.ts.
+ * The changes of each feature level, as rules for clients that declare an older one. Contract sections 8.1 and 8.3, newest first. Where no
+ * rule can express the difference, the code checks the level itself: 372 in api/typing.ts, 201 in realm/bots/webhook.ts.
  */
 
 import { realmSetting, userDefault } from '../realm/model/read-settings.ts'
@@ -98,7 +98,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     provider(1, 6),
     removeFields(['constructor_groups'], register('realm_available_video_chat_providers')),
     removeEndpoints('POST /calls/constructorgroups/create'),
-    // Both forms of a part that is done are for whoever declares nothing: contract 11.3.
+    // Clients that declare no level get both forms of a partial result: contract 11.3.
     edit(
       BATCHES.flatMap((name) => answer(name)),
       (body) => {
@@ -134,7 +134,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     rejectValue('anchor', (raw) => /^"?date"?$/.test(raw), 'GET /messages', 'POST /messages/flags/narrow'),
     removeParameters(['anchor_date'], 'GET /messages', 'POST /messages/flags/narrow'),
   ),
-  // It must never be taken for a change of one's own.
+  // A change for other users must never be mistaken for a change of the caller's own settings.
   levelChange(
     444,
     rejectValue('target_users', () => true, ...OWN_SETTINGS),

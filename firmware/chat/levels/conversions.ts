@@ -1,4 +1,4 @@
-/** Old forms that are more than another name: what rules of changes.ts convert with. */
+/** Conversions that rules of changes.ts use where more than a name has changed. */
 
 import { badRequest, ChatError } from '../base/error.ts'
 import { NarrowError } from '../narrow/terms.ts'
@@ -10,7 +10,7 @@ import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '.
 import { realmGroupValue, systemGroupId } from '../realm/permissions/group-rights.ts'
 import type { EventContext, Json, ReadRequest } from './rules.ts'
 
-/** `https://example.com/{id}` as `https://example.com/%(id)s`; what is more than variables stays as it is. */
+/** Converts `https://example.com/{id}` to `https://example.com/%(id)s`. Other template expressions stay. */
 export const formatString = (template: string): string => template.replaceAll('%', '%%').replace(/\{(\w+)\}/g, '%($1)s')
 
 export const urlTemplate = (format: string): string => format.replace(/%\((\w+)\)s/g, '{$1}').replaceAll('%%', '%')
@@ -18,10 +18,10 @@ export const urlTemplate = (format: string): string => format.replace(/%\((\w+)\
 const TOPIC_POLICY: Policy = [...CREATE_POLICY.filter(([, number]) => number !== 7), ['role:everyone', 5]]
 
 export const createPolicyOf = (realm: Realm, name: RealmGroupSetting): number => policy(realm, WITHOUT_OWNERS, name)
-const WITHOUT_OWNERS = CREATE_POLICY.filter(([, number]) => number !== 7) // that came later
+const WITHOUT_OWNERS = CREATE_POLICY.filter(([, number]) => number !== 7) // added later
 export const topicPolicyOf = (realm: Realm, name: RealmGroupSetting): number => policy(realm, TOPIC_POLICY, name)
 
-/** The number of the narrowest group that holds all who may mention many. */
+/** Number of the narrowest group that contains all users who may use wildcard mentions. */
 export const wildcardPolicyOf = (realm: Realm): number =>
   policy(realm, WILDCARD_MENTION_POLICY, 'can_mention_many_users_group')
 
@@ -30,14 +30,14 @@ function policy(realm: Realm, numbers: Policy, name: RealmGroupSetting): number 
   return policyOf(numbers, groupsOf(realm), REALM_GROUP_SETTINGS[name], realmGroupValue(realm, name), people)
 }
 
-/** Of `wildcard_mention_policy`, as an update of the group setting. Throws `BAD_REQUEST`. */
+/** Converts `wildcard_mention_policy` into an update of the group setting. Throws `BAD_REQUEST`. */
 export function wildcardGroup(raw: string, realm: Realm): string {
   const known = WILDCARD_MENTION_POLICY.find(([, number]) => String(number) === raw)
   if (known === undefined) throw badRequest('Invalid wildcard_mention_policy')
   return JSON.stringify({ new: systemGroupId(realm, known[0]) })
 }
 
-/** One event of `user_settings` as the client without `user_settings_object` was told of it: contract V62. */
+/** Adds the legacy event for clients without `user_settings_object`: contract V62. */
 export function legacySetting(event: Json, { realm, shape, to }: EventContext): Json[] {
   const [userId] = to === 'everyone' ? [] : to
   const user = userId === undefined ? undefined : realm.state.user.get(userId)
@@ -53,7 +53,7 @@ export function legacySetting(event: Json, { realm, shape, to }: EventContext): 
 
 const NEW_WORDS = new Set(['dm', 'dm-including'])
 
-/** Throws `BAD_NARROW` for the words of level 177. What is not JSON is left to whoever reads it. */
+/** Throws `BAD_NARROW` for operators and operands that came with level 177. Malformed JSON is left to the endpoint. */
 export const refuseNewNarrow: ReadRequest = (values) => {
   const terms = parsed(values.get('narrow'))
   if (!Array.isArray(terms)) return
@@ -64,7 +64,7 @@ export const refuseNewNarrow: ReadRequest = (values) => {
   }
 }
 
-/** A capability that the level has not, or one that it has by itself. */
+/** Sets a client capability: always if `value` is true, otherwise only if the client sends it. */
 export const capability =
   (name: string, value: boolean): ReadRequest =>
   (values) => {
@@ -73,7 +73,7 @@ export const capability =
     if (value || name in input) values.set('client_capabilities', JSON.stringify({ ...input, [name]: value }))
   }
 
-/** A type of events, and its block, that the level does not know. */
+/** Removes an event type that the level does not know from the requested types, and with it its register section. */
 export const unlisted =
   (type: string): ReadRequest =>
   (values) => {
@@ -91,7 +91,6 @@ function parsed(text: string | undefined): Json {
   }
 }
 
-/** An answer that said that a part was done: before, that was an error. */
 export function timedOut(): never {
   throw new ChatError('BAD_REQUEST', 'The request has taken too long; a part of it is done')
 }

@@ -1,4 +1,4 @@
-/** Levels after those of the history: what 461 and above have changed, newest first. Contract section 8.3. */
+/** Changes of levels 461 and above, newest first. Contract section 8.3. */
 
 import { badRequest } from '../base/error.ts'
 import { HISTORY_VERSION } from '../base/version.ts'
@@ -24,7 +24,7 @@ import { ATTACHMENTS, answer, EXPORTS, event, LINKIFIERS, REALM, register, SERVE
 const LINKIFIERS_SET = ['POST /realm/filters', 'PATCH /realm/filters/:filter_id']
 const HIDES_PREVIEWS = 'hide_link_previews'
 
-/** Members by which calls are chosen: contract section 2.6. */
+/** Members that select the provider of calls: contract section 2.6. */
 const provider = (before: number, now: number, name: string) => [
   mapField('video_chat_provider', (n) => (n === now ? before : n), REALM),
   removeFields([name], register('realm_available_video_chat_providers')),

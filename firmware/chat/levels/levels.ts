@@ -1,4 +1,4 @@
-/** Clients that were written for an older level: which one they declare, and how they ask, are answered and told. Contract section 8. */
+/** Adapts requests, answers and events to clients that declare an older feature level. Contract section 8. */
 
 import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { bodyReply } from '../../http/reply.ts'
@@ -14,19 +14,19 @@ import { LEVEL_CHANGES } from './changes.ts'
 import { expectEndpoints } from './named-endpoints.ts'
 import { type CompiledChanges, changesAbove, compile } from './rewrite.ts'
 
-/** Before the oldest change that the contract names. */
+/** Below the oldest change in the contract. */
 const LEVEL_MIN = 102
 const LEVEL_MAX = VERSION.zulip_feature_level
 
 export interface Levels {
-  /** Null: as everybody is answered. Throws `BAD_REQUEST` for what is no level. */
+  /** Returns null if no change applies to the level. Throws `BAD_REQUEST` for an invalid level. */
   formOf(header: string | undefined): LevelAdapter<Services, User> | null
   readonly events: OldEvents
 }
 
 /**
- * Compiled when the first client declares such a level: once for all between two gates, of which there are a hundred. Throws where
- * a change names an endpoint that does not exist.
+ * Compiles the changes when the first client declares a level; levels between two changes share the result. Throws if a change names an
+ * unknown endpoint.
  */
 export function createLevels(realm: () => Realm): Levels {
   expectEndpoints(LEVEL_CHANGES)
@@ -55,7 +55,7 @@ export function createLevels(realm: () => Realm): Levels {
       othersOf: (level, type) => at(level).otherTypes.get(type) ?? [],
       rewrite(level, event, about) {
         const change = at(level).events.get(event.type)
-        // Those of other levels are made of the same one.
+        // All clients share the event, so changes work on a copy.
         return change === undefined ? [event] : change(structuredClone(event), { realm: realm(), level, ...about })
       },
     },

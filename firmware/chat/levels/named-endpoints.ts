@@ -1,4 +1,4 @@
-/** The endpoints that level changes name exist: a change for another would have no effect, and nobody would notice. */
+/** Checks that all endpoints named by level changes exist. A change of an unknown one would silently have no effect. */
 
 import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { DECLARATIONS } from '../api/declarations.ts'

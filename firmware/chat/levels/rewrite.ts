@@ -1,4 +1,4 @@
-/** Gates made functions: for one level, the rules of all above it, one function for each surface. Contract section 8. */
+/** Compiles the rules above a level into functions, one for each endpoint and event type. Contract section 8. */
 
 import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { DECLARATIONS } from '../api/declarations.ts'
@@ -17,25 +17,22 @@ import {
   type RuleTarget,
 } from './rules.ts'
 
-/** What clients of one level are spared. Maps have names of endpoints, or types of events. */
+/** Adaptations for clients of one level. Keys are endpoint names or event types. */
 export interface CompiledChanges {
   readonly requests: ReadonlyMap<string, readonly ReadRequest[]>
-  /** Change an answer in its place. */
+  /** Modify the answer in place. */
   readonly answers: ReadonlyMap<string, (body: Json, asking: RequestContext) => void>
-  /** What is told instead of an event: nothing, it, or others. May change it in its place. */
+  /** Return the events to send instead. May modify the event in place. */
   readonly events: ReadonlyMap<string, (event: Json, told: EventContext) => readonly Json[]>
-  /** Other types of which events of a type may become some. */
+  /** Types that events of a type may be replaced by. */
   readonly otherTypes: ReadonlyMap<string, readonly string[]>
-  /** Types that the level does not know. */
   readonly unknownTypes: ReadonlySet<string>
-  /** Endpoints that are not there. */
+  /** Endpoints that the level does not have: 404. */
   readonly absent: ReadonlySet<string>
   readonly codes: readonly { endpoint: string; from: ChatErrorCode; to: ChatErrorCode }[]
-  /** Endpoints that a parameter leads to. */
   readonly others: ReadonlyMap<string, { parameter: string; declaration: AnyDeclaration }>
 }
 
-/** Those that a client of that level is spared. */
 export const changesAbove = (declared: number): LevelChange[] =>
   LEVEL_CHANGES.filter(({ level, backported }) => declared < level && backported?.includes(declared) !== true)
 
@@ -71,7 +68,7 @@ function declared(name: string): AnyDeclaration {
   return known
 }
 
-/** Wherever the server says its own. */
+/** Adapts the level that the server reports. */
 const LEVEL_ITSELF = edit(
   [{ answer: 'GET /server_settings' }, { answer: 'POST /register' }, { event: 'restart' }],
   (object, { level }) => {
@@ -93,7 +90,7 @@ interface EventStep {
   rewrite: (event: Json, told: EventContext) => readonly Json[]
 }
 
-/** An event that becomes one of another type goes on through the rules of that. */
+/** An event replaced by one of another type continues through the rules of that type. */
 function eventFunctions(rules: readonly Rule[]): CompiledChanges['events'] {
   const steps = rules.flatMap(stepsOf)
   const becomes = new Map(

@@ -1,4 +1,4 @@
-/** The language of gates: what a client of an older level is spared, by words over named surfaces. Contract section 8. */
+/** Rules that adapt requests, answers and events to clients of an older level. Contract section 8. */
 
 import { type ChatErrorCode, invalidParameter } from '../base/error.ts'
 import type { Shape } from '../events/shapes.ts'
@@ -8,18 +8,15 @@ import type { User } from '../realm/model/records.ts'
 // biome-ignore lint/suspicious/noExplicitAny: answers and events as JSON, whose members rules look at by name
 export type Json = any
 
-/** Who is answered. */
 export interface RequestContext {
   readonly realm: Realm
-  /** That the client has declared. */
+  /** Declared by the client. */
   readonly level: number
-  /** What was sent with the request. */
   readonly values: ReadonlyMap<string, string>
-  /** Throws once the caller is admitted no longer. */
+  /** Throws once the caller is no longer authorized. */
   me(): User | null
 }
 
-/** Who is told. */
 export interface EventContext {
   readonly realm: Realm
   readonly level: number
@@ -30,17 +27,16 @@ export interface EventContext {
 
 type Context = RequestContext | EventContext
 
-/** Where members stand: in the answer of an endpoint, such as `PATCH /realm`, or in an event of a type, or of `type/op`. */
+/** Objects in the answer of an endpoint, such as `PATCH /realm`, or in events of a type or `type/op`. */
 export interface RuleTarget {
   readonly answer?: string
   readonly event?: string
-  /** The way to them; `*` for each member. */
+  /** Path to the objects; `*` selects each member. */
   readonly path?: readonly string[]
-  /** Before each name. */
   readonly prefix?: string
-  /** An event that tells of one member, by these: its name, and its value. */
+  /** Names of the event's members that hold the name and the value of the one changed property. */
   readonly pair?: readonly [name: string, value: string]
-  /** An event of which nothing is left without members there. */
+  /** True for an event that is dropped if the rule leaves no members. */
   readonly isDict?: boolean
 }
 export type Targets = readonly RuleTarget[]
@@ -62,37 +58,34 @@ export type Rule =
   | { readonly kind: 'other'; readonly endpoint: string; readonly parameter: string; readonly other: string }
   | { readonly kind: 'code'; readonly endpoint: string; readonly from: ChatErrorCode; readonly to: ChatErrorCode }
 
-/** Old names and values become those of now. Names that mean nothing go to `ignored`. */
+/** Replaces old names and values by current ones. Unknown names go to `ignored`. */
 export type ReadRequest = (
   values: Map<string, string>,
   ignored: string[],
   realm: Realm,
-  /** Segments of the path, as they are declared. */
   path: Readonly<Record<string, unknown>>,
 ) => void
 
 export interface LevelChange {
   readonly level: number
-  /** Levels below it that have the change all the same. */
+  /** Older levels that also have the change. */
   readonly backported?: readonly number[]
   readonly rules: readonly Rule[]
 }
 
 export const levelChange = (level: number, ...rules: Rule[]): LevelChange => ({ level, rules })
 
-/** The members are not there. */
 export const removeFields = (names: readonly string[], surface: Targets): Rule =>
   edit(surface, (object, _, prefix) => {
     for (const name of names) delete object[prefix + name]
   })
 
-/** A member that is gone is there, beside another one. */
+/** Adds a removed member to objects that have the member `beside`. */
 export const addField = (name: string, beside: string, value: (realm: Realm) => unknown, surface: Targets): Rule =>
   edit(surface, (object, { realm }) => {
     if (beside in object) object[name] = value(realm)
   })
 
-/** Puts a member that is gone where it stood: behind `beside`. */
 export function insertBehind(object: Json, beside: string, name: string, value: unknown): void {
   const entries = Object.entries(object)
   const later = entries.slice(entries.findIndex(([key]) => key === beside) + 1)
@@ -114,17 +107,16 @@ export const mapField = (name: string, convert: (value: Json, realm: Realm) => u
     if (prefix + name in object) object[prefix + name] = convert(object[prefix + name], realm)
   })
 
-/** Whatever no other word says. */
+/** General rule, where no other fits. */
 export const edit = (surface: Targets, edit: RuleEdit): Rule => ({ kind: 'edit', surface, edit })
 
-/** Of answers alone, where it matters who asks. */
+/** Modifies answers only, with access to the caller. */
 export const editAnswer = (surface: Targets, edit: (body: Json, asking: RequestContext) => void): Rule => ({
   kind: 'edit',
   surface,
   edit: (body, context) => edit(body, context as RequestContext),
 })
 
-/** Events of a type, or of `type/op`, do not reach the client. */
 export const dropEvent = (type: string, test?: Test<Json>): Rule => ({
   kind: 'event',
   type,
@@ -133,7 +125,7 @@ export const dropEvent = (type: string, test?: Test<Json>): Rule => ({
   rewrite: (event, told) => (test === undefined || test(event, told) ? [] : [event]),
 })
 
-/** Others in their place, of the types `others` or of the same. */
+/** Replaces events by others, of the types `others` or of the same type. */
 export const replaceEvent = (
   type: string,
   others: readonly string[],
@@ -146,13 +138,13 @@ export const replaceEvent = (
   rewrite,
 })
 
-/** They are not known: reported as ignored. */
+/** Reports the parameters as ignored. */
 export const removeParameters = (names: readonly string[], ...endpoints: string[]): Rule =>
   request(endpoints, (values, ignored) => {
     for (const name of names) if (values.delete(name)) ignored.push(name)
   })
 
-/** The old name alone is known; `convert` makes its value one of now. */
+/** Accepts the old name instead of the new one; `convert` makes the value a current one. */
 export const renameParameter = (
   now: string,
   before: string,
@@ -173,7 +165,6 @@ export const mapParameter = (name: string, endpoints: readonly string[], convert
     if (raw !== undefined) values.set(name, convert(raw))
   })
 
-/** Another default. */
 export const defaultParameter = (
   name: string,
   value: string,
@@ -184,7 +175,6 @@ export const defaultParameter = (
     if (!values.has(name) && test(values)) values.set(name, value)
   })
 
-/** The value is refused. */
 export const rejectValue = (name: string, test: (raw: string) => boolean, ...endpoints: string[]): Rule =>
   request(endpoints, (values) => {
     const raw = values.get(name)
@@ -194,7 +184,7 @@ export const rejectValue = (name: string, test: (raw: string) => boolean, ...end
 
 export const request = (endpoints: readonly string[], read: ReadRequest): Rule => ({ kind: 'request', endpoints, read })
 
-/** Not there: 404. */
+/** Answers 404. */
 export const removeEndpoints = (...endpoints: string[]): Rule => ({ kind: 'endpoint', endpoints })
 
 export const renameErrorCode = (from: ChatErrorCode, to: ChatErrorCode, endpoint: string): Rule => ({
@@ -204,7 +194,7 @@ export const renameErrorCode = (from: ChatErrorCode, to: ChatErrorCode, endpoint
   to,
 })
 
-/** With this parameter, which is the path of another endpoint now, that one is meant. */
+/** Redirects requests with this parameter to the endpoint `other`, whose path has it now. */
 export const redirectEndpoint = (endpoint: string, parameter: string, other: string): Rule => ({
   kind: 'other',
   endpoint,

@@ -1,4 +1,4 @@
-/** The surfaces that gates name: every place where an object of one kind is told to clients. Contract sections 2 to 4. */
+/** Targets of rules: all places where clients see objects of one kind. Contract sections 2 to 4. */
 
 import { endpointName } from '../../http/endpoint/endpoint.ts'
 import { DECLARATIONS } from '../api/declarations.ts'
@@ -10,12 +10,12 @@ const pair = (event: string, name = 'property', value = 'value'): RuleTarget => 
 
 export const SERVER_SETTINGS: Targets = [at('GET /server_settings')]
 
-/** In the register answer, at its top or deeper. */
+/** The answer of `POST /register`, or objects inside it. */
 export const register = (...path: string[]): Targets => [at('POST /register', ...path)]
 export const answer = (endpoint: string, ...path: string[]): Targets => [at(endpoint, ...path)]
 export const event = (type: string, ...path: string[]): Targets => [inEvent(type, ...path)]
 
-/** By their plain names: contract section 2.6. */
+/** Realm settings, named without their prefix: contract section 2.6. */
 export const REALM: Targets = [
   { answer: 'POST /register', prefix: 'realm_' },
   at('PATCH /realm'),
@@ -37,7 +37,7 @@ export const USERS: Targets = [
 export const USER_SETTINGS: Targets = [
   at('POST /register', 'user_settings'),
   at('POST /register', 'realm_user_settings_defaults'),
-  at('POST /register'), // copies of before the object
+  at('POST /register'), // copies from before `user_settings`
   pair('user_settings'),
   pair('realm_user_settings_defaults'),
   pair('update_display_settings', 'setting_name', 'setting'),
@@ -90,7 +90,6 @@ export const LINKIFIERS: Targets = [
 
 export const EXPORTS: Targets = [at('GET /export/realm', 'exports', '*'), inEvent('realm_export', 'exports', '*')]
 
-/** Every answer but those of these endpoints. */
 export const allBut = (...endpoints: string[]): Targets =>
   DECLARATIONS.map(endpointName)
     .filter((name) => !endpoints.includes(name))

@@ -1,11 +1,11 @@
-/** The JSON of answers, counted as it is written: no answer is larger than its bound. Contract section 9. */
+/** Serializes answers and bounds their size while writing. Contract section 9. */
 
 import { badRequest } from '../base/error.ts'
 
-/** Bounds a whole answer. The largest is a register of an organization that is at all its bounds: see realm/model/bounds.ts. */
+/** Bound of one answer. The largest is a register answer of an organization at all its limits: realm/model/bounds.ts. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-/** Throws `BAD_REQUEST`. Members of the answer are written one by one, and so are elements of their lists and objects. */
+/** Throws `BAD_REQUEST` if the JSON exceeds `bytesMax`. Serializes member by member, so that it never exceeds the bound by much. */
 export function answerJson(answer: Readonly<Record<string, unknown>>, bytesMax = ANSWER_BYTES_MAX): string {
   const pieces: string[] = []
   let bytes = 0
@@ -18,7 +18,7 @@ export function answerJson(answer: Readonly<Record<string, unknown>>, bytesMax =
   return pieces.join('')
 }
 
-/** As many of the values, the first of them in any case, as have a JSON of together at most so many bytes. */
+/** Takes values while their JSON fits into `bytesMax`, but at least the first one. */
 export function takeFitting(values: Iterable<unknown>, bytesMax: number): Fitting {
   const texts: string[] = []
   let bytes = 0
@@ -52,7 +52,7 @@ function writeList(values: readonly unknown[], write: Write): void {
   write(']')
 }
 
-/** As JSON.stringify, which leaves out what is undefined. */
+/** Omits undefined members, as JSON.stringify does. */
 function writeObject(
   members: Readonly<Record<string, unknown>>,
   write: Write,

@@ -1,4 +1,4 @@
-/** Tells the audit log of the appliance of requests. Contract section 1.6. */
+/** Reports requests to the appliance's audit log. Contract section 1.6. */
 
 import type { Attempt } from '../../http/endpoint/attempt.ts'
 import { type AuditShare, type ChatAuditEvent, STRANGERS } from '../link/chat-audit-event.ts'
@@ -6,20 +6,18 @@ import type { Audit, Declaration } from './declaration.ts'
 import { statusOf } from './envelope.ts'
 
 export interface Auditor {
-  /** Throws `RATE_LIMIT_HIT` when this account changed so much of late that it could push out what others did. */
+  /** Throws `RATE_LIMIT_HIT` if the account has made so many changes that more would push out those of others. */
   expectBudget(account: number): void
-  /** The account with this address, if there is one. */
   accountOf(email: string): number | null
-  /** The share of the audit log that calls of this account take from. */
   shareOf(account: number): AuditShare
-  /** The answer waits for the promise, and is an error when it fails. */
+  /** The answer waits for the promise and becomes an error if it rejects. */
   record(act: ChatAuditEvent): Promise<void> | undefined
 }
 
 /** Credentials name an email address. */
 export type ChatAttempt = Attempt<Pick<Declaration<never, never>, 'method' | 'path' | 'audit'>, { account: number }>
 
-/** Tells of a request that ended before it was authorized, if there is something to tell. */
+/** Reports wrong credentials, and refused calls of audited endpoints. */
 export function recordRefusal(auditor: Auditor, attempt: ChatAttempt, error: unknown): void {
   const { endpoint, claimed, caller } = attempt
   const status = statusOf(error)
@@ -29,13 +27,12 @@ export function recordRefusal(auditor: Auditor, attempt: ChatAttempt, error: unk
     tell(auditor, attempt, caller.account, auditor.shareOf(caller.account), status)
 }
 
-/** `path`: its parameters as read; `values`: the others as sent. */
+/** `path`: parsed path parameters; `values`: other parameters as sent. */
 interface Input {
   readonly path: Readonly<Record<string, unknown>>
   readonly values: ReadonlyMap<string, string>
 }
 
-/** Acts, and tells of it if it is to be told. */
 export async function recordAct<T>(
   auditor: Auditor,
   attempt: ChatAttempt,
@@ -47,7 +44,7 @@ export async function recordAct<T>(
   const account = attempt.caller?.account ?? null
   const claim = audit.signsIn?.claim
   const claimed = claim == null ? null : auditor.accountOf(values.get(claim) ?? '')
-  const share = account === null ? STRANGERS : auditor.shareOf(account) // before the call, which may change the role
+  const share = account === null ? STRANGERS : auditor.shareOf(account) // read before the call, which may change the role
   const facts = { ...numbers(path), ...numbers(chosen(values, audit)) }
   let answer: Awaited<T>
   try {
@@ -81,7 +78,6 @@ function tell(
 const chosen = (values: ReadonlyMap<string, string>, { facts = [] }: Audit): Record<string, unknown> =>
   Object.fromEntries(facts.map((name) => [name, values.get(name)]))
 
-/** Keeps whole numbers alone. */
 function numbers(values: Readonly<Record<string, unknown>>): Record<string, number> {
   const whole = Object.entries(values).filter(([, value]) => /^\d{1,15}$/.test(String(value)))
   return Object.fromEntries(whole.map(([name, value]) => [name, Number(value)]))

@@ -1,4 +1,4 @@
-/** Who calls, and whose share of calls a request takes from. Contract sections 1.2 and 1.5. */
+/** Identifies the caller and applies rate limits. Contract sections 1.2 and 1.5. */
 
 import { prefixOf } from '../../base/login-limiter.ts'
 import type { BasicCredentials } from '../../http/endpoint/basic.ts'
@@ -10,34 +10,31 @@ import type { Credential, Declaration, Who } from './declaration.ts'
 import { createRateLimiter, RateLimitHit, type RateLimits } from './rate-limit.ts'
 import { readSessionCookie } from './session-cookie.ts'
 
-/** An account that showed a key or a session. */
 export interface AuthenticatedCaller<Me> {
   readonly credential: Credential
-  /** As long as the key is the same account's. */
+  /** Stays the same as long as the key belongs to the account. */
   readonly name: string
   readonly account: number
-  /** The caller as of now; throws once the key is revoked, or the account deactivated. */
+  /** Returns the caller's current record. Throws once the key is revoked or the account deactivated. */
   current(): Me
 }
 
 export interface CallerOptions<Me> {
-  /** Throws `INVALID_API_KEY`, `USER_DEACTIVATED` and the like. */
+  /** Throws `INVALID_API_KEY`, `USER_DEACTIVATED` and similar errors. */
   authenticate: (credentials: BasicCredentials, host: string | undefined) => AuthenticatedCaller<Me>
-  /** By the secret in the cookie. `cookie` is to be set with the answer. Throws as `authenticate`. */
+  /** Authenticates by the session cookie. The answer sets `cookie`. Throws like `authenticate`. */
   authenticateSession: (
     secret: string,
     host: string | undefined,
   ) => { session: AuthenticatedCaller<Me>; cookie: string | null }
-  /** Authenticates a bot by its key alone. Throws as `authenticate`. */
+  /** Authenticates a bot by its key alone. Throws like `authenticate`. */
   authenticateWebhook: (key: string, host: string | undefined) => AuthenticatedCaller<Me>
-  /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
+  /** Throws if callers of this kind are refused. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
 }
 
-/** The caller as known when the answer is made. */
 export interface AnswerTerms {
   readonly headers: Record<string, string>
-  /** By the cookie of the page. */
   isSession: boolean
 }
 
@@ -48,7 +45,6 @@ interface Asking {
 }
 
 interface Callers<Me> {
-  /** Throws what the credentials are refused with. Null: without any. */
   authenticate(asking: Asking, attempt: ChatAttempt, terms: AnswerTerms): AuthenticatedCaller<Me> | null
 }
 
@@ -75,11 +71,11 @@ export function createCallers<Me>(
     try {
       identified = identify(asking, attempt, terms)
     } catch (error) {
-      if (!(error instanceof RateLimitHit)) ofAddresses.take(prefix) // wrong guesses are an address's
+      if (!(error instanceof RateLimitHit)) ofAddresses.take(prefix) // wrong credentials count against the address
       throw error
     }
     if (identified === null) {
-      const shared = isMedia ? ofMedia : ofAddresses // with all others of the address who have no account
+      const shared = isMedia ? ofMedia : ofAddresses // shared by all unauthenticated callers of the address
       shared.take(prefix)
       return null
     }

@@ -1,4 +1,4 @@
-/** Checks of contract section 1.10 that need no more than the request and its declaration, by their names there. */
+/** Checks of contract section 1.10 that need only the request and its declaration, named as there. */
 
 import { allowedMethods, type EndpointTable, endpointOf, type Found, type Resource } from '../../http/endpoint/table.ts'
 import { bodyReply, type Reply } from '../../http/reply.ts'
@@ -8,11 +8,11 @@ import type { Exchange } from '../../http/server/exchange.ts'
 import { ChatError } from '../base/error.ts'
 import type { Declaration } from './declaration.ts'
 
-const TARGET_MAX = 64 * 1024 // some clients send all parameters in the query; Node's own limit on headers is 16 KiB
+const TARGET_MAX = 64 * 1024 // some clients send all parameters in the query; Node's limit of 16 KiB for headers also applies
 
 type Matches<E> = readonly Match<Resource<E>>[]
 
-/** Throws for a target that is too long, and for a path without an endpoint. */
+/** Throws if the target is too long or no endpoint has the path. */
 export function route<E>(table: EndpointTable<E>, target: string, path: string): Matches<E> {
   if (target.length > TARGET_MAX) throw new ChatError('BAD_REQUEST', 'The request target is too long', {}, 414)
   const matches = table(path).filter(({ malformed }) => !malformed)
@@ -20,7 +20,7 @@ export function route<E>(table: EndpointTable<E>, target: string, path: string):
   return matches
 }
 
-/** Gives the answer for a method that the path does not offer. */
+/** Returns the endpoint, or the answer to a method that the path does not offer. */
 export function method<E>(matches: Matches<E>, exchange: Exchange): Reply | Found<E> {
   const found = endpointOf(matches, exchange.method)
   if (found !== undefined) return found
@@ -31,7 +31,7 @@ export function method<E>(matches: Matches<E>, exchange: Exchange): Reply | Foun
 
 export const origin = ({ method, header }: Exchange): void => refuseForeignPage(method, header)
 
-/** Throws 404 for what no path has in its place. */
+/** Throws 404 for a malformed segment. */
 export function segments<S, Me>(
   { segments = {} }: Declaration<S, Me>,
   params: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Answers of JSON, smaller on slow lines. Contract section 1.9. */
+/** Compresses JSON answers. Contract section 1.9. */
 
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
@@ -6,7 +6,7 @@ import type { Reply, StreamedReply } from '../../http/reply.ts'
 
 const BYTES_MIN = 4096 // below it headers and the round trip cost more
 
-/** Both run in zlib's threads, at the level that takes the least time. The first that the client accepts is used. */
+/** Both run in zlib's threads, at their fastest level. The first one that the client accepts is used. */
 const CODINGS = [
   {
     name: 'zstd',
@@ -19,9 +19,9 @@ const encodeZstd = promisify(zstdCompress)
 const encodeGzip = promisify(gzip)
 
 /**
- * Members that give access to whoever knows them. The length of a compressed answer tells how much of a secret is the same as
- * something else in the answer, which another user may have written (BREACH, CVE-2013-3587). No text inside a JSON string can look
- * like a member: its quotes are escaped.
+ * Members that hold secrets; answers with them are not compressed. The length of a compressed answer tells how much of a secret equals
+ * other text in it, which another user may have chosen (BREACH, CVE-2013-3587). Text inside a JSON string cannot match, because its quotes
+ * are escaped.
  */
 const SECRET = /"(?:(?:api_key|token|link_url|invite_link|export_url)":"[^"]|(?:config_data|storage)":\{")/
 
@@ -43,7 +43,7 @@ export async function compress(
   }
 }
 
-/** RFC 9110 section 12.5.3: `q=0` is a refusal. */
+/** RFC 9110 section 12.5.3: `q=0` refuses a coding. */
 export const acceptsCoding = (acceptEncoding: string, name: string): boolean =>
   acceptEncoding.split(',').some((part) => {
     const [coding, quality] = part.split(';').map((piece) => piece.trim().toLowerCase())

@@ -1,4 +1,4 @@
-/** An endpoint as data: what it takes, who may call it, and a short handler. */
+/** An endpoint as data: its parameters, its callers, and a short handler. */
 
 import type { Endpoint } from '../../http/endpoint/endpoint.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
@@ -8,8 +8,8 @@ import type { Parameters, ParameterValues } from './parameters.ts'
 import type { SentFile } from './sent.ts'
 
 /**
- * `nobody`: credentials mean nothing. `anyone`: they are looked at where they are sent. `sender`: an account, those included
- * that can do nothing but send. `webhook`: a bot that shows its key in the query, since services set no header. Contract section 0, Who.
+ * `nobody`: credentials are ignored. `anyone`: credentials are optional. `sender`: any account, including bots that can only send.
+ * `webhook`: a bot with its key in the query, because services set no header. Contract section 0, Who.
  */
 export type Who =
   | 'nobody'
@@ -23,72 +23,73 @@ export type Who =
   | 'administrator'
   | 'owner'
 
-/** The key or session that was shown. */
 export interface Credential {
   readonly id: number
-  /** In the cookie of a page: contract section 1.2.1. */
+  /** True for the cookie of a page: contract section 1.2.1. */
   readonly isSession: boolean
 }
 
-/** What of an endpoint goes to the audit log of the appliance. Contract section 1.6. */
+/** Data of a call for the appliance's audit log. Contract section 1.6. */
 export interface Audit {
-  /** Only calls with one of these; without it, every call. */
+  /** Record only calls with one of these parameters. Default: every call. */
   readonly parameters?: readonly string[]
-  /** Parameters that are numbers, told beside those of the path. */
+  /** Numeric parameters that are recorded in addition to those of the path. */
   readonly facts?: readonly string[]
-  /** It gives a key to whoever has no account yet: the answer has the `email`, and this parameter, if there is one, claims it. */
+  /**
+   * Set if the call gives a key to an unauthenticated user. The answer has the user's `email`; the parameter `claim` holds the claimed one.
+   */
   readonly signsIn?: { readonly claim: string | null }
 }
 
-/** `S`: services; `Me`: the caller, or null where there need be none. */
+/** `S`: services; `Me`: the caller, or null where credentials are optional. */
 export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters>
   extends Endpoint {
-  /** Below the base path; `:name` for what `segments` reads. */
+  /** Relative to the base path; `:name` for members of `segments`. */
   readonly path: string
   readonly who: Who
-  /** Parts of the path; what cannot be read is no path: 404. */
+  /** Path parameters. A malformed one answers 404. */
   readonly segments?: Q
   readonly parameters?: P
-  /** One of many small files of a page: without credentials it has an address's greater share, and no other takes from that. */
+  /** True for small files of a page. Unauthenticated requests for them have a larger rate limit of their own per address. */
   readonly isMedia?: boolean
-  /** The first part of a multipart body that is a file comes to the handler, of at most so many bytes. */
+  /** Bound of the file in a multipart body. The handler gets the first one. */
   readonly fileBytesMax?: number
-  /** The body has no parameters: it comes to the handler as it is. */
+  /** True if the handler reads the body itself; it has no parameters. */
   readonly takesBody?: boolean
-  /** Members that error answers have besides, by the parts of the path as they were sent. */
+  /** More members of error answers, from the path parameters as sent. */
   readonly errorFields?: (path: Readonly<Record<string, string>>, message: string) => ErrorFields
   /**
-   * It deletes, settles something or signs in: it may use the reserve of the disk, as every GET and DELETE may. Others are refused
-   * while there is no room.
+   * True for calls that delete, complete something or sign in. They may use the disk reserve, as every GET and DELETE may. Other calls are
+   * refused when the disk is full.
    */
   readonly usesReserve?: boolean
-  /** Takes much processor time and comes in crowds: it waits until it is its turn. Contract section 1.8. */
+  /** True for calls that need much CPU time and come in bursts. They wait in a queue. Contract section 1.8. */
   readonly isExpensive?: boolean
-  /** Every call is told of that changes an account, a role, a key or what is set of the organization. */
+  /** Required for changes of accounts, roles, keys and organization settings. */
   readonly audit?: Audit
   readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>
 }
 
-/** Services come in as members of their own: `{ realm, me, input }`. */
+/** Services are members of their own: `{ realm, me, input }`. */
 export type Request<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> = S & {
   readonly me: Me
   /** Null without credentials. */
   readonly credential: Credential | null
   readonly input: ParameterValues<P>
   readonly path: ParameterValues<Q>
-  /** Which parameters were sent, by their declared names or aliases. */
+  /** Names of the parameters that were sent, as declared, aliases included. */
   readonly sent: ReadonlySet<string>
-  /** Undefined when none was sent. To be read before the handler ends. */
+  /** Undefined without a file. Read it before the handler ends. */
   readonly file: SentFile | undefined
-  /** Empty but for `takesBody`. */
+  /** Empty unless `takesBody`. */
   readonly body: Uint8Array
-  /** Of the program that calls: `User-Agent` up to `/`, at most 30 characters. */
+  /** Name of the client: `User-Agent` up to `/`, at most 30 characters. */
   readonly client: string
-  /** The older level that the client was written for; null: the one of now. Contract section 8. */
+  /** The older level that the client declares; null for the current one. Contract section 8. */
   readonly level: number | null
   readonly exchange: Exchange
-  /** Throws when the caller is admitted no longer. `realm.transaction` asks by itself. */
+  /** Throws once the caller is no longer authorized. `realm.transaction` calls it. */
   readonly check: () => void
-  /** Waits as an expensive call does, and checks the caller's rights after the wait. For a handler that is expensive at times. */
+  /** Queues `act` like an expensive call and checks the caller again before it runs. For handlers that are expensive only at times. */
   readonly inTurn: <T>(act: () => T) => Promise<T>
 }

@@ -1,4 +1,4 @@
-/** Every answer of the API: success and errors in one envelope. Contract sections 1.3 and 1.4. */
+/** Answers in the envelope of the API: successes and errors. Contract sections 1.3 and 1.4. */
 
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
@@ -16,10 +16,8 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const
 
-/** What a handler gives. */
 export type Answer = Readonly<Record<string, unknown>> | Special
 
-/** An answer that is more than members of the envelope: made by `partly`, `withText`, `withHeaders` and `raw`. */
 class Special {
   readonly make: (ignored: readonly string[]) => Reply | StreamedReply
 
@@ -28,7 +26,7 @@ class Special {
   }
 }
 
-/** The work did not end within its time: contract section 11.3. */
+/** Answers that the time limit ended the work early: contract section 11.3. */
 export const partly = (fields: Readonly<Record<string, unknown>>): Special =>
   new Special((ignored) =>
     reply(200, {
@@ -40,21 +38,20 @@ export const partly = (fields: Readonly<Record<string, unknown>>): Special =>
     }),
   )
 
-/** `json` is the text of the member `name`, made before. */
+/** Answers with `json` as the serialized member `name`. */
 export const withText = (name: string, json: string, fields: Readonly<Record<string, unknown>>): Special =>
   new Special((ignored) => {
     const head = JSON.stringify({ result: 'success', msg: '', ...fields, ...ignoredField(ignored) })
     return bodyReply(200, `${head.slice(0, -1)},"${name}":${json}}`, TYPE, HEADERS)
   })
 
-/** With headers of its own. */
 export const withHeaders = (
   fields: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>>,
 ): Special =>
   new Special((ignored) => reply(200, { result: 'success', msg: '', ...fields, ...ignoredField(ignored) }, headers))
 
-/** Without the envelope: files, pages, redirects. */
+/** Answers without the envelope: files, pages, redirects. */
 export const raw = (reply: Reply | StreamedReply): Special => new Special(() => reply)
 
 export function successReply(answer: Answer, ignored: readonly string[]): Reply | StreamedReply {
@@ -71,7 +68,7 @@ const reply = (
   headers?: Readonly<Record<string, string>>,
 ): Reply => bodyReply(status, answerJson(value), TYPE, { ...HEADERS, ...headers })
 
-/** What comes from rooms that are not of the chat. */
+/** Chat error codes for errors of shared modules. */
 const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> = {
   invalid: [400, 'BAD_REQUEST'],
   unauthenticated: [401, 'UNAUTHORIZED'],
@@ -81,12 +78,12 @@ const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> =
   conflict: [409, 'BAD_REQUEST'],
   tooLarge: [413, 'BAD_REQUEST'],
   tooManyAttempts: [429, 'RATE_LIMIT_HIT'],
-  full: [400, 'BAD_REQUEST'], // published clients show the text of no 5xx, and ask ten times again
-  busy: [429, 'RATE_LIMIT_HIT'], // of memory or derivations: what others ask for takes it all
+  full: [400, 'BAD_REQUEST'], // published clients hide the text of 5xx answers and retry ten times
+  busy: [429, 'RATE_LIMIT_HIT'], // memory or the derivation queue is full
   unavailable: [500, 'SERVER_NOT_READY'],
 }
 
-/** What nobody foresaw is logged, and the client learns nothing of it. `more`: members besides. */
+/** Unexpected errors are logged; the client gets no detail. `more`: further members. */
 export function failureReply(thrown: unknown, log: Log, more: (message: string) => ErrorFields = () => ({})): Reply {
   const error = storageFailure(thrown)
   if (error instanceof ChatError) {
@@ -103,12 +100,11 @@ export function failureReply(thrown: unknown, log: Log, more: (message: string) 
     const { message } = error as CofferError
     return reply(status, { result: 'error', msg: message, code, ...retry, ...more(message) }, headers)
   }
-  const { status } = errorReply(error, log) // logs it
+  const { status } = errorReply(error, log) // also logs it
   const msg = 'Internal server error'
   return reply(status === 503 ? 500 : status, { result: 'error', msg, code: 'BAD_REQUEST', ...more(msg) })
 }
 
-/** Of the answer that this becomes. */
 export function statusOf(thrown: unknown): number {
   const error = storageFailure(thrown)
   if (error instanceof ChatError || error instanceof RequestError) return error.status

@@ -1,14 +1,14 @@
-/** Calls that take much processor time and come in crowds: one in each turn of the event loop. Contract section 1.8. */
+/** Runs calls that need much CPU time and come in bursts, one per turn of the event loop. Contract section 1.8. */
 
 import { setImmediate } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import { createFairQueue, type QueuePriority } from '../../base/fair-queue.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 
-const WAITING_MAX = 10_000 // each waits on a connection of its own, and the chat has no more of them
+const WAITING_MAX = 10_000 // each waits on a connection, of which the chat has no more
 
 interface ExpensiveCalls {
-  /** Settles as `act` does, which has to check again what the caller may do. Throws `busy`, and if the client has gone. */
+  /** `act` must check the caller's rights again. Throws `busy`, and `invalid` if the client has disconnected. */
   run<T>(caller: QueuePriority, exchange: Exchange, act: () => T | Promise<T>): Promise<T>
 }
 
@@ -18,7 +18,7 @@ export function createExpensiveCalls(): ExpensiveCalls {
     run: (caller, exchange, act) => {
       const gone = exchange.signal()
       return queue.run(caller, async () => {
-        await setImmediate() // everything else that is ready runs first
+        await setImmediate() // other ready work runs first
         if (gone.aborted) throw new CofferError('invalid', 'The client closed the connection')
         return act()
       })

@@ -1,5 +1,5 @@
-/** A path as it is logged: without keys of invitations, and what makes addresses of files and pictures good. */
+/** Removes secrets from logged paths: keys of invitations, and tokens that give access to files and pictures. */
 
-/** Whoever reads the log shall not use them. In time of the path's length: it is anybody's to send. */
+/** Takes linear time, because unauthenticated clients choose the path. */
 export const withoutSecrets = (path: string): string =>
   path.replaceAll(/[\w-]{16,}/g, (word) => (/[A-Z\d]/.test(word) ? '...' : word))

@@ -1,7 +1,4 @@
-/**
- * Parameters of requests: declared with their types, read from texts. Strings are sent raw, everything else as JSON.
- * Contract section 1.1.
- */
+/** Declares and parses typed parameters of requests. Strings are sent raw, other types as JSON. Contract section 1.1. */
 
 import { z } from 'zod'
 import { parseText } from '../../base/json.ts'
@@ -11,16 +8,16 @@ import { ChatError, confusingParameters, invalidParameter, missingParameter } fr
 export interface Parameter<T> {
   /** Throws `REQUEST_VARIABLE_INVALID` or `INVALID_JSON`. */
   read(raw: string, name: string): T
-  /** What it is when it was not sent; null: it has to be. */
+  /** Default; null for a required parameter. */
   readonly fallback: { readonly value: T } | null
   readonly aliases: readonly string[]
-  /** Checks the value of parameters that are, or may be, JSON text. */
+  /** Schema of parameters that are JSON, or may be. */
   readonly schema: z.ZodType | null
 
   optional(): Parameter<T | undefined>
   default<const D extends T>(value: D): Parameter<T>
   alias(...names: string[]): Parameter<T>
-  /** A rule more; `message` says what is wrong, with the parameter's name before it. */
+  /** Adds a rule. `message` follows the parameter's name in the error. */
   where(rule: (value: T) => boolean, message: string): Parameter<T>
   map<U>(convert: (value: T) => U): Parameter<U>
 }
@@ -68,24 +65,22 @@ function parameter<T>(
   }
 }
 
-/** As it was sent. */
 export const text = (): Parameter<string> => parameter(readText)
 
-/** The name of something, as it was sent. Throws `BAD_REQUEST` for a character that no name has. `what` a client calls it. */
+/** Text of a name, as sent. Throws `BAD_REQUEST` for characters that names must not have. `what`: the client's word for the parameter. */
 export const nameText = (what?: string): Parameter<string> =>
   parameter((raw, name) => {
     expectName(readText(raw, name).trim(), what ?? name)
     return raw
   })
 
-/** Lines for people, as they were sent; as `nameText`. */
+/** Text of several lines, as sent. Otherwise like `nameText`. */
 export const prose = (what?: string): Parameter<string> =>
   parameter((raw, name) => {
     expectText(readText(raw, name).trim(), what ?? name)
     return raw
   })
 
-/** Without white space at its ends. */
 export const trimmed = (): Parameter<string> => text().map((value) => value.trim())
 
 export const oneOf = <const V extends string>(...values: readonly V[]): Parameter<V> =>
@@ -95,15 +90,13 @@ export const oneOf = <const V extends string>(...values: readonly V[]): Paramete
     return value
   })
 
-/** Text of that form. */
 export const textOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
   parameter((raw, name) => match(schema, readText(raw, name), name))
 
-/** One JSON text of that type. */
 export const json = <T>(schema: z.ZodType<T>): Parameter<T> =>
   parameter((raw, name) => match(schema, readJson(raw, name), name), null, [], schema)
 
-/** JSON or a plain text, whichever the client sends for a value that may be either. */
+/** JSON, or raw text if it is not valid JSON. */
 export const jsonOrTextOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
   parameter(
     (raw, name) => {
@@ -125,7 +118,7 @@ export const boolean = (): Parameter<boolean> => json(z.boolean())
 export const integers = (): Parameter<number[]> => json(z.array(z.int()))
 export const texts = (): Parameter<string[]> => json(z.array(z.string()))
 
-/** "str or int": tried as JSON first, then taken as it is. A JSON value of another type is taken as its text. */
+/** Zulip's "str or int": JSON, or else raw text. JSON of another type is taken as raw text. */
 export const jsonOrText = <T>(schema: z.ZodType<T>): Parameter<T | string> =>
   parameter(
     (raw, name) => {
@@ -142,7 +135,7 @@ export const jsonOrText = <T>(schema: z.ZodType<T>): Parameter<T | string> =>
     schema,
   )
 
-/** The text `null`, which one client sends for what it has not got, counts as not sent. */
+/** One client sends the text `null` for missing values; it counts as not sent. */
 export const nullable = <T>(inner: Parameter<T>): Parameter<T | undefined> =>
   parameter<T | undefined>(
     (raw, name) => (raw === 'null' ? undefined : inner.read(raw, name)),
@@ -163,7 +156,7 @@ function readJson(raw: string, name: string): unknown {
   } catch {
     throw new ChatError('INVALID_JSON', `${name} is not valid JSON`, { var_name: name })
   }
-  // Escapes can say what UTF-8 cannot; such a text would not come back from the disk as it was.
+  // JSON escapes can hold text that UTF-8 cannot; the disk would not return it unchanged.
   if (/\\u(?:0000|[dD][89a-fA-F])/.test(raw) && !isClean(value))
     throw invalidParameter(name, `${name} has characters that are none`)
   if (raw.includes('\0')) throw invalidParameter(name, `${name} has a NUL character`)
@@ -192,11 +185,10 @@ function match<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
 
 interface ReadParameters<P extends Parameters> {
   input: ParameterValues<P>
-  /** Names that were sent and mean nothing here. */
   ignored: string[]
 }
 
-/** In declared order. Throws `REQUEST_CONFUSING_VAR` first, then of each parameter `..._MISSING` or `..._INVALID`. */
+/** Reads in declared order. Throws `REQUEST_CONFUSING_VAR` first, then `..._MISSING` or `..._INVALID` of each parameter. */
 export function readParameters<P extends Parameters>(
   parameters: P,
   sent: ReadonlyMap<string, string>,

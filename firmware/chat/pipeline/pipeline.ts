@@ -1,6 +1,6 @@
 /**
- * The one path of every request, driven by declarations: the checks of contract section 1.10, the handler and the envelope.
- * It knows no realm: what it asks of one comes in as options.
+ * Handles every request by its declaration: the checks of contract section 1.10, the handler and the envelope. Access to the realm comes in
+ * through options.
  */
 
 import { Hono } from 'hono'
@@ -30,41 +30,37 @@ export const BASE_PATH = '/api/v1'
 
 const CLIENT_NAME_MAX = 30
 
-/** How clients of an older level ask and are answered. Contract section 8. */
+/** Adapts requests and answers to an older level. Contract section 8. */
 export interface LevelAdapter<S, Me> {
   readonly level: number
-  /** False for an endpoint that came later. */
   has(declaration: Declaration<S, Me>): boolean
-  /** Makes names and values of then those of now. Throws what is refused. */
+  /** Replaces names and values of the level by current ones. Throws if the level refuses them. */
   readRequest(asked: Asked<S, Me>): Asked<S, Me>
-  /** Of a success. `me` throws once the caller is admitted no longer. */
+  /** Adapts a successful answer. `me` throws once the caller is no longer authorized. */
   writeReply(asked: Asked<S, Me>, reply: Reply | StreamedReply, me: () => Me | null): Reply | StreamedReply
   writeError(declaration: Declaration<S, Me>, error: unknown): unknown
 }
 
-/** What a request is for. */
 interface Asked<S, Me> {
   readonly declaration: Declaration<S, Me>
   readonly path: Record<string, unknown>
   readonly values: Map<string, string>
-  /** Names that were sent and mean nothing. */
   readonly unknown: readonly string[]
 }
 
 export interface ApiOptions<S, Me> extends CallerOptions<Me> {
   declarations: readonly Declaration<S, Me>[]
-  /** With full paths: what stands outside the base path. */
+  /** Endpoints outside the base path, with full paths. */
   others?: readonly Declaration<S, Me>[]
   services: S
-  /** False while nothing can be answered. */
   isReady: () => boolean
   auditor: Auditor
-  /** Throws `full` while there is no room for what users add: files, or everything else. */
+  /** Throws `full` while there is no room for files, or for other content. */
   expectRoom?: (what: 'files' | 'messages') => void
-  /** Of the level in the header; null for the one of now. Throws for what is no level. */
+  /** Returns null for the current level. Throws for an invalid one. */
   formOf?: (level: string | undefined) => LevelAdapter<S, Me> | null
   rateLimits?: Partial<RateLimits>
-  /** Must never jump. */
+  /** Monotonic clock. */
   nowMs?: () => number
   timeS: () => number
   log: Log
@@ -91,14 +87,14 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       if (!attempt.isAuthorized) recordRefusal(auditor, attempt, error)
       return failureReply(error, log, terms.errorFields)
     })
-    Object.assign(reply.headers, { ...headers, ...reply.headers }) // a limit that was hit tells of itself
+    Object.assign(reply.headers, { ...headers, ...reply.headers }) // headers of the answer win: a rate limit error has its own
     if (reply.status === 401) Object.assign(reply.headers, headersOfRefusal(exchange, terms))
     return toResponse(await compress(reply, exchange.header('accept-encoding')))
   })
   api.onError((error) => toResponse(failureReply(error, log)))
   return api
 
-  /** The checks of contract section 1.10 in their order, each under its name there. */
+  /** The checks of contract section 1.10 in their order, named as there. */
   async function respond(exchange: Exchange, attempt: ChatAttempt, terms: Terms): Promise<Reply | StreamedReply> {
     const [pathText, query] = splitTarget(exchange.target)
     const matches = route(table, exchange.target, pathText)
@@ -128,7 +124,6 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     if (!options.isReady()) throw new ChatError('SERVER_NOT_READY', 'The server is not ready, try again')
   }
 
-  /** How the client is answered by the level that it declares. */
   function level({ header }: Exchange, declaration: Declaration<S, Me>): LevelAdapter<S, Me> | null {
     const form = options.formOf?.(header('x-service-feature-level')) ?? null
     if (form?.has(declaration) === false) throw noSuchPath()
@@ -197,7 +192,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     } as Request<S, Me>
   }
 
-  /** Counts the parameters of a call that waits as memory of bodies. Throws `busy`. */
+  /** Reserves memory for the parameters of a queued call. Throws `busy`. */
   async function whileHeld<T>(values: ReadonlyMap<string, string>, wait: () => Promise<T>): Promise<T> {
     const held = reader.hold()
     try {
@@ -212,24 +207,20 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
 interface Given<S, Me> {
   readonly asked: Asked<S, Me>
   readonly input: Readonly<Record<string, unknown>>
-  /** Names that were sent and mean nothing, of any level. */
+  /** Names that no level knows. */
   readonly ignored: readonly string[]
 }
 
-/** The caller and the answer's members besides, as known when the answer is made. */
 interface Terms extends AnswerTerms {
-  /** Members of error answers. */
   errorFields?: (message: string) => ErrorFields
 }
 
-/** A request whose caller may make it. */
 interface Call<S, Me> {
   readonly exchange: Exchange
   readonly declaration: Declaration<S, Me>
   readonly path: Record<string, unknown>
   readonly caller: AuthenticatedCaller<Me> | null
   readonly form: LevelAdapter<S, Me> | null
-  /** Throws once the caller may not make it any more. */
   readonly check: () => void
 }
 
@@ -237,12 +228,12 @@ export const addsContent = <S, Me>({ method, usesReserve = false }: Declaration<
   method !== 'GET' && method !== 'DELETE' && !usesReserve
 
 /**
- * Zulip's Python package and its bridge to IRC: programs of theirs call, fork, and go on with one connection in two processes, which
- * breaks its TLS (python-zulip-api issue 777). A connection that ends with its answer is in one of them alone.
+ * Zulip's Python package and its IRC bridge. Their programs fork after a call and use one connection in two processes, which breaks its TLS
+ * (python-zulip-api issue 777). For them the connection closes with each answer.
  */
 const FORKING_CLIENTS: ReadonlySet<string> = new Set(['ZulipPython', 'irc_mirror'])
 
-/** The name of upstream's page, whose messages their sender has read. */
+/** Name of Zulip's web client; messages sent by it count as read by their sender. */
 const CLIENT_OF_SESSIONS = 'website'
 
 /** Contract section 1.2.1. */
@@ -251,7 +242,7 @@ const headersOfRefusal = ({ header }: Exchange, { isSession }: AnswerTerms): Rea
   ...(isSession && EXPIRY_HEADERS),
 })
 
-/** An account has its turns together with its bots, as its calls. */
+/** An account and its bots share one place in the queue, like their rate limit. */
 const priorityOf = (session: AuthenticatedCaller<unknown> | null, { address }: Exchange): QueuePriority =>
   session === null ? { rank: 'unknown', prefix: prefixOf(address) } : { rank: 'known', prefix: session.name }
 
@@ -261,7 +252,7 @@ function clientName(userAgent: string | undefined): string {
   return name === '' ? 'unspecified' : name.slice(0, CLIENT_NAME_MAX)
 }
 
-/** Of an older level, names and values are those of now. */
+/** For older levels, converts names and values to current ones first. */
 function params<S, Me>({ declaration, path, form }: Call<S, Me>, { values }: Sent): Given<S, Me> {
   const sent: Asked<S, Me> = { declaration, path, values, unknown: [] }
   const asked = form === null ? sent : form.readRequest(sent)

@@ -1,4 +1,4 @@
-/** So many calls within so long, per name: a window that begins with the first call. Contract section 1.5. */
+/** Rate limits per name, in fixed windows that begin with the first call. Contract section 1.5. */
 
 import { ChatError } from '../base/error.ts'
 
@@ -11,20 +11,20 @@ export interface RateLimits {
   account: Rate
   address: Rate
   media: Rate
-  /** What an account changes that is told to the audit log of the appliance. */
+  /** Audited changes per account. */
   changes: Rate
 }
 
 export const RATE_LIMITS: RateLimits = {
   account: { calls: 200, withinMs: 60_000 },
   address: { calls: 100, withinMs: 60_000 },
-  media: { calls: 2000, withinMs: 60_000 }, // a page of messages shows dozens of pictures, an office shares an address
+  media: { calls: 2000, withinMs: 60_000 }, // a page of messages shows dozens of pictures, and an office shares an address
   changes: { calls: 100, withinMs: 3_600_000 },
 }
 
-const NAMES_MAX = 20_000 // addresses are anybody's to make up; when full, the one whose window began first is forgotten
+const NAMES_MAX = 20_000 // clients can use any number of addresses; when full, the oldest window is dropped
 
-/** Its answer has the headers that one within the limit has. */
+/** Has the same headers as an answer within the limit. */
 export class RateLimitHit extends ChatError {
   readonly headers: Readonly<Record<string, string>>
 
@@ -35,13 +35,13 @@ export class RateLimitHit extends ChatError {
 }
 
 interface RateLimiter {
-  /** Throws `RateLimitHit`; the headers of the answer otherwise. */
+  /** Returns headers for the answer. Throws `RateLimitHit`. */
   take(name: string): Readonly<Record<string, string>>
 }
 
-/** `nowMs` must never jump; `timeS` is what the clock says, for the header. */
+/** `nowMs`: monotonic clock; `timeS`: wall clock, for the header. */
 export function createRateLimiter({ calls, withinMs }: Rate, nowMs: () => number, timeS: () => number): RateLimiter {
-  const windows = new Map<string, { used: number; endsMs: number }>() // in order of their beginning
+  const windows = new Map<string, { used: number; endsMs: number }>() // oldest first
 
   function windowOf(name: string, now: number): { used: number; endsMs: number } {
     const known = windows.get(name)

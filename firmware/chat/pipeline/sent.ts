@@ -1,4 +1,4 @@
-/** Parameters as they come: in the query, in a urlencoded or a multipart body. Contract section 1.1. */
+/** Reads parameters from the query and from urlencoded or multipart bodies. Contract section 1.1. */
 
 import { CofferError } from '../../base/error.ts'
 import { BODY_BYTES_MAX, type BodyReader, type Held, tooLarge } from '../../http/request/body.ts'
@@ -12,23 +12,22 @@ const PARAMETERS_MAX = 200 // PATCH /realm has a hundred
 const PARTS_MAX = 210 // one client sends each parameter as a part
 
 export interface Sent {
-  /** The body's win over the query's; of one name sent twice the last counts. */
+  /** The body overrides the query, and the last of repeated names counts. */
   values: Map<string, string>
   file: SentFile | undefined
-  /** No parameters were read from it. */
+  /** The raw body of an endpoint with `takesBody`, otherwise empty. */
   body: Uint8Array
 }
 
-/** Forms of a body other than parameters. */
 interface BodyForm {
-  /** Zero: no file. */
+  /** 0 refuses files. */
   readonly fileBytesMax: number
   readonly isOpaque: boolean
 }
 
-/** To be taken in once, in one of two ways. */
+/** Read `content` or call `whole`, once. */
 export interface SentFile extends Pick<ArrivingPart, 'fileName' | 'content'> {
-  /** All of it in memory, for as long as the request is under way. Throws `busy` when that is too much. */
+  /** Reads all of it into memory until the request ends. Throws `busy` beyond the memory bound. */
   whole(): Promise<Uint8Array>
 }
 
@@ -36,7 +35,7 @@ const NOTHING = new Uint8Array()
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Throws `invalid`, and what the reader throws. Once `use` returns, nothing of the body is read any more. */
+/** Throws `invalid` and errors of the reader. The body cannot be read after `use` has returned. */
 export async function withSent<T>(
   reader: BodyReader,
   exchange: Exchange,
@@ -68,7 +67,7 @@ async function withParts<T>(
   use: (sent: Sent) => Promise<T> | T,
 ): Promise<T> {
   const bytesMax = BODY_BYTES_MAX + fileBytesMax
-  // Said before the client has sent it all and the disk has taken it.
+  // Refuse at once, before the client sends everything and the disk stores it.
   if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
   const upload = bounded(reader.stream(exchange.openBody, terms), bytesMax)
   const held = reader.hold()
@@ -88,7 +87,7 @@ async function withParts<T>(
   }
 }
 
-/** Throws at its end, before anything is kept of it, when another file follows. */
+/** Throws at the end of the file if another one follows, before the file is stored. */
 async function* onlyFile(
   content: AsyncIterable<Uint8Array>,
   others: AsyncIterable<ArrivingPart>,

@@ -1,15 +1,13 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** A request as an audit log sees it: filled in as it passes the checks. */
+/** A request as the audit log sees it. The checks fill in the members one after another. */
 export interface Attempt<E extends Endpoint, Caller> {
   readonly address: string
-  /** Present once the request is one of an endpoint. */
   endpoint?: E
-  /** Of the path, as sent: percent-decoded and not checked. */
+  /** Path parameters as sent: percent-decoded, not validated. */
   params?: Readonly<Record<string, string>>
-  /** The user that credentials name; whether they are right, `caller` tells. */
+  /** User named by the credentials. `caller` is set only if the credentials are correct. */
   claimed?: string
   caller?: Caller
-  /** `authorize` was passed. */
   isAuthorized: boolean
 }

@@ -2,24 +2,22 @@
 
 export interface BasicCredentials {
   readonly user: string
-  /** Lends `use` the secret, which is wiped when `use` returns. Decodes it each time, since attempts may wait for each other. */
+  /** Passes the decoded secret to `use` and wipes it afterward. Decodes on each call, because a request may wait long between checks. */
   withSecret<T>(use: (secret: Uint8Array) => T): T
 }
 
 interface BasicForm {
-  /** The one that ends the user: the first by RFC 7617, the last where the user may have colons and the secret has none. */
+  /** The colon that ends the user name. RFC 7617 says the first; `last` is for user names with colons and secrets without. */
   colon: 'first' | 'last'
-  /** Base64 without its padding is taken, too. */
   isPaddingOptional?: boolean
 }
 
 const HEADER = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i
 const COLON = 0x3a
 
-const scratch = new Uint8Array(16_384) // more than headers hold; new memory with each request costs more than decoding
+const scratch = new Uint8Array(16_384) // larger than any header; allocating per request would cost more than decoding
 const decoded = Buffer.from(scratch.buffer)
 
-/** Null for a header that holds no Basic credentials. */
 export function readBasic(header: string | undefined, form: BasicForm): BasicCredentials | null {
   const text = HEADER.exec(header ?? '')?.[1]
   if (text === undefined || (text.length * 3) / 4 > scratch.length) return null

@@ -5,5 +5,5 @@ export interface Endpoint {
   readonly path: string
 }
 
-/** `PATCH /realm`: levels and tests refer to an endpoint by it. */
+/** Name of an endpoint in level changes and tests, such as `PATCH /realm`. */
 export const endpointName = ({ method, path }: Endpoint): string => `${method} ${path}`

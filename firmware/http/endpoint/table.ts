@@ -1,15 +1,14 @@
-/** From the path and method of a request to an endpoint. */
+/** Maps the path and method of a request to an endpoint. */
 
 import { createRoutes, type Match } from '../routes.ts'
 import { type Endpoint, endpointName } from './endpoint.ts'
 
-/** The endpoints of one path, by method. */
 export type Resource<E> = Map<string, E>
 
-/** Resources that a path may mean, the best match first; none where no endpoint has it. */
+/** Returns the resources that a path may mean, best match first; empty if no endpoint has the path. */
 export type EndpointTable<E> = (path: string) => Match<Resource<E>>[]
 
-/** `lists`: endpoints below a path. Throws where two have one method and path. */
+/** `lists`: endpoints below a base path. Throws if two have the same method and path. */
 export function createEndpointTable<E extends Endpoint>(
   ...lists: readonly (readonly [base: string, endpoints: readonly E[]])[]
 ): EndpointTable<E> {
@@ -23,7 +22,7 @@ export function createEndpointTable<E extends Endpoint>(
   return routes.match
 }
 
-/** The path and the query of a request target, as sent. RFC 9112 section 3.2.1. */
+/** Splits a request target into path and query, both as sent. RFC 9112 section 3.2.1. */
 export function splitTarget(target: string): [path: string, query: string] {
   const end = target.indexOf('?')
   return end === -1 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)]
@@ -33,7 +32,7 @@ export interface Found<E> extends Omit<Match<never>, 'value'> {
   endpoint: E
 }
 
-/** The best match that offers the method. What offers GET offers HEAD (RFC 9110 section 9.3.2). */
+/** Returns the best match that offers the method. GET includes HEAD (RFC 9110 section 9.3.2). */
 export function endpointOf<E>(matches: readonly Match<Resource<E>>[], method: string): Found<E> | undefined {
   const offered = method === 'HEAD' ? 'GET' : method
   for (const { value, params, malformed } of matches) {
@@ -43,7 +42,6 @@ export function endpointOf<E>(matches: readonly Match<Resource<E>>[], method: st
   return undefined
 }
 
-/** For the `allow` header. */
 export function allowedMethods<E>(matches: readonly Match<Resource<E>>[]): string[] {
   const methods = new Set(matches.flatMap(({ value }) => [...value.keys()]))
   if (methods.has('GET')) methods.add('HEAD')

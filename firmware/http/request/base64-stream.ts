@@ -1,4 +1,4 @@
-/** Base64 that arrives in pieces, decoded into bytes as it comes. RFC 4648 section 4; contract section 1.1. */
+/** Decodes base64 that arrives in pieces. RFC 4648 section 4; contract section 1.1. */
 
 import { copySecret, newSecret, transientSecret, wipeAndFree } from '../../base/secret.ts'
 
@@ -14,20 +14,19 @@ const GROUP_BYTES = 3
 
 const NOTHING = newSecret(0)
 
-const SHORT_BYTES_MAX = 4096 // not worth a copy of the right length
+const SHORT_BYTES_MAX = 4096 // smaller results are not worth a copy of exact length
 
-/** With padding; unused bits of the last character are ignored, LF characters too (contract 1.1). */
+/** Requires padding. Ignores LF and the unused bits of the last character (contract 1.1). */
 export class Base64Stream {
   #bytes = NOTHING
   #length = 0
-  /** Of the group that has begun: how many characters, their bits, and how many of them are padding. */
+  /** State of the unfinished group: its characters, their bits, and the padding among them. */
   #characters = 0
   #bits = 0
   #padding = 0
   #isClosed = false
   #isBad = false
 
-  /** Takes digits from `at` on; returns where something else stands, or the length. */
   takeDigits(bytes: Uint8Array, at: number): number {
     this.#makeRoom(Math.ceil((bytes.length - at) / GROUP_CHARACTERS + 1) * GROUP_BYTES)
     let next = at
@@ -40,7 +39,6 @@ export class Base64Stream {
     }
   }
 
-  /** Any character of the text. */
   take(code: number): void {
     if (code === LF || this.#isBad) return
     const digit = code < DIGITS.length ? DIGITS[code]! : NO_DIGIT
@@ -58,7 +56,7 @@ export class Base64Stream {
     this.#characters = this.#bits = this.#padding = 0
   }
 
-  /** The bytes, or null when the text was not base64. To be called once, as the last thing. */
+  /** Returns the decoded bytes, or null for malformed base64. Call once, last. */
   end(): Uint8Array | null {
     if (this.#isBad || this.#characters > 0) {
       this.wipe()
@@ -66,19 +64,19 @@ export class Base64Stream {
     }
     const bytes = this.#bytes.subarray(0, this.#length)
     if (this.#length <= SHORT_BYTES_MAX || this.#length === this.#bytes.length) return bytes
-    const exact = copySecret(bytes) // whoever wipes it can then give its memory back
+    const exact = copySecret(bytes) // exact length: the caller can wipe it and free its memory
     this.wipe()
     return exact
   }
 
-  /** May be called again: whoever reads a body wipes it, too, when it is refused for its end. */
+  /** May be called twice: a reader also wipes after `end` has refused the text. */
   wipe(): void {
     wipeAndFree(this.#bytes)
     this.#bytes = NOTHING
     this.#length = 0
   }
 
-  /** Whole groups with nothing special in them, which is what there is a lot of. There is room for them. */
+  /** Fast path for complete groups without padding or LF. The caller has made room. */
   #takeGroups(bytes: Uint8Array, at: number): number {
     if (this.#characters > 0 || this.#isClosed || this.#isBad) return at
     const target = this.#bytes

@@ -1,20 +1,21 @@
-/** How quickly request bodies must come, and whether their requests are still admitted, while they are on their way. */
+/** While request bodies arrive, checks their rate and whether their requests are still authorized. */
 
 import { CofferError } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
 import type { AuthorizationCheck } from '../../base/request-authorization.ts'
 
 export interface BodyLimits {
-  /** How long nothing may come, and how far a body may fall behind the least rate. */
+  /** Longest silence, and how far a body may fall behind the minimum rate. */
   graceMs: number
   bytesPerSecondMin: number
-  /** All bodies being read at the same time, so that large ones cannot exhaust the memory together. */
   totalBytesMax: number
-  /** Of each body, so much does not count there: large ones of others keep nobody from signing, or from unlocking. */
+  /**
+   * The first bytes of each body do not count toward `totalBytesMax`, so that large bodies of other clients cannot block a signature or an
+   * unlock.
+   */
   smallBytes: number
-  /** A body of a request without credentials, however quickly it comes. */
+  /** Time limit of a body without credentials, at any rate. */
   anonymousMs: number
-  /** The same for one that is streamed. */
   anonymousStreamMs: number
 }
 
@@ -23,41 +24,36 @@ export const BODY_LIMITS: BodyLimits = {
   bytesPerSecondMin: 16 * 1024, // a bad mobile link; 67 MiB may take over an hour
   totalBytesMax: memoryFor(1 / 2, 68 * MIB, 320 * MIB), // four of the largest, or one on a small device
   smallBytes: 16 * 1024,
-  anonymousMs: 30_000, // two passphrases and a time
+  anonymousMs: 30_000, // enough for two passphrases and a time
   anonymousStreamMs: 600_000, // the backup of a million keys at 2 MB/s
 }
 
 const CHECK_MS = 500
 
-/** Under which a body is waited for. */
 export interface Terms {
-  /** Throws when the request is admitted no longer; asked as often as the rate. */
+  /** Throws once the request is no longer authorized. Called as often as the rate is checked. */
   check: AuthorizationCheck
-  /** In all. */
   withinMs: number
 }
 
 export const ANY_TERMS: Terms = { check: () => {}, withinMs: Number.POSITIVE_INFINITY }
 
-/** A body being read. */
 export interface Reading {
   terms: Terms
-  /** How long the client has had so far. */
   elapsedMs: () => number
   receivedBytes: number
   refuse: (error: CofferError) => void
-  /** How much longer nothing may come; what comes at the least rate keeps it as it is. */
+  /** How long the client may still be silent. Data at the minimum rate keeps it constant. */
   creditMs: number
-  /** Up to when, and up to which byte, that has been reckoned. */
+  /** Time and byte count up to which `creditMs` is computed. */
   reckonedMs: number
   reckonedBytes: number
 }
 
 export interface RateWatch {
-  /** `refuse` is called when it comes too slowly or is admitted no longer; `elapsedMs` gives how long the client has had. */
+  /** Calls `refuse` if the body is too slow or its request no longer authorized. `elapsedMs` returns the time that the client has had. */
   watch(terms: Terms, elapsedMs: () => number, refuse: (error: CofferError) => void): Reading
   release(reading: Reading): void
-  /** Asks now whether the requests of all bodies on their way are still admitted. */
   recheck(): void
 }
 
@@ -65,7 +61,6 @@ export function createRateWatch(limits: BodyLimits): RateWatch {
   const readings = new Set<Reading>()
   let timer: NodeJS.Timeout | undefined
 
-  /** One timer for all: it runs while there is anything to watch. */
   function checkRates(): void {
     if (readings.size === 0) {
       clearInterval(timer)
@@ -100,7 +95,7 @@ export function createRateWatch(limits: BodyLimits): RateWatch {
   }
 }
 
-/** A burst does not pay for more silence than the grace: what counts is the rate of late, not that since the start. */
+/** The credit never exceeds the grace, so the recent rate counts: a burst does not pay for a long silence. */
 function isLate(reading: Reading, { graceMs, bytesPerSecondMin }: BodyLimits): boolean {
   const elapsedMs = reading.elapsedMs()
   const earnedMs = ((reading.receivedBytes - reading.reckonedBytes) / bytesPerSecondMin) * 1000

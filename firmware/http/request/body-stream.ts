@@ -1,16 +1,15 @@
-/** A request body piece by piece: the client is held back while whoever reads has not asked for the next piece. */
+/** Reads a request body piece by piece. The client is held back until the reader asks for the next piece. */
 
 import type { Readable } from 'node:stream'
 import { CofferError } from '../../base/error.ts'
 import type { RateWatch, Terms } from './body-rate.ts'
 
-/** A body piece by piece, to be iterated once. */
 export interface Upload extends AsyncGenerator<Uint8Array, void> {
-  /** Whoever waits for the next piece gets this error instead. */
+  /** Fails the pending or next read with this error. */
   refuse(error: CofferError): void
 }
 
-/** `open` is called when the first piece is asked for. Throws `timeout`, what `terms` say, or `invalid` when the client goes away. */
+/** `open` is called for the first piece. Throws `timeout`, an error of `terms`, or `invalid` if the client disconnects. */
 export function streamBody(rates: RateWatch, open: () => Readable, terms: Terms): Upload {
   let failure: CofferError | undefined
   let arrived = Promise.withResolvers<void>()
@@ -25,7 +24,7 @@ export function streamBody(rates: RateWatch, open: () => Readable, terms: Terms)
     let ended = false
     let waitingSinceMs: number | null = null
     let waitedMs = 0
-    // The time the handler takes for what it has been given is not the client's.
+    // The handler's processing time does not count against the client.
     const elapsedMs = () => waitedMs + (waitingSinceMs === null ? 0 : performance.now() - waitingSinceMs)
     const reading = rates.watch(terms, elapsedMs, refuse)
     const onData = (chunk: Uint8Array) => {
@@ -61,7 +60,7 @@ export function streamBody(rates: RateWatch, open: () => Readable, terms: Terms)
     } finally {
       rates.release(reading)
       source.off('data', onData).off('end', onEnd).off('close', onClose)
-      source.resume() // nobody wants the rest
+      source.resume() // discards the rest of the body
     }
   }
 

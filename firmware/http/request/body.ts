@@ -1,4 +1,4 @@
-/** Request bodies: read within bounds of size, memory and time. Contract section 1.5. */
+/** Reads request bodies within bounds of size, memory and time. Contract section 1.5. */
 
 import type { Readable } from 'node:stream'
 import { CofferError } from '../../base/error.ts'
@@ -10,29 +10,26 @@ import { endedEarly, streamBody, type Upload } from './body-stream.ts'
 export const BODY_BYTES_MAX = MIB
 
 export interface BodyReader {
-  /** The whole body. Throws `tooLarge`, `timeout`, `busy`, what `terms` say, or `invalid` when the client goes away. */
+  /** Throws `tooLarge`, `timeout`, `busy`, an error of `terms`, or `invalid` if the client disconnects. */
   read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>>
-  /** The same, piece by piece. Throws what `take` throws, too. */
+  /** Like `read`, in pieces. Also throws the errors of `take`. */
   feed(stream: Readable, bytesMax: number, take: Take, terms?: Terms): Promise<void>
   /**
-   * The client is held back while nobody asks for the next piece. `open` is called when the first is asked for. Throws
-   * `timeout`, what `terms` say, or `invalid` when the client goes away.
+   * Holds the client back until the next piece is read, and calls `open` for the first. Throws `timeout`, an error of `terms`, or `invalid`
+   * if the client disconnects.
    */
   stream(open: () => Readable, terms?: Terms): Upload
-  /** For what is kept of a body that is streamed. */
   hold(): Held
-  /** Asks now whether the requests of all bodies on their way are still admitted. */
   recheck(): void
 }
 
-/** Memory that counts with that of all bodies. */
+/** A reservation: memory counted against the bound of all bodies. */
 export interface Held {
-  /** Throws `busy`. */
   add(bytes: number): void
   release(): void
 }
 
-/** What it does not keep is wiped. */
+/** The reader wipes pieces that are `taken`; the callee owns those that are `kept`. */
 type Take = (piece: Uint8Array) => 'taken' | 'kept'
 
 export function createBodyReader(limits: BodyLimits): BodyReader {
@@ -46,7 +43,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       const begin = length
       length += piece.length
       if (begin === 0 && ownsMemory(piece)) {
-        whole = new Uint8Array(piece.buffer) // most bodies come in one piece; as no Buffer, whose slices share memory
+        whole = new Uint8Array(piece.buffer) // most bodies arrive in one piece; not a Buffer, whose slices share memory
         return 'kept'
       }
       if (length > whole.length) whole = grow(whole, Math.max(length, 2 * begin))
@@ -81,7 +78,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       } catch (error) {
         refuse(error)
       }
-      wipe(chunk) // it may hold a passphrase
+      wipe(chunk) // the piece may hold a passphrase
     }
     const onClose = () => {
       if (!stream.readableEnded) refuse(endedEarly())
@@ -93,7 +90,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       rates.release(reading)
       held.release()
       stream.off('data', onData).off('end', resolve).off('close', onClose)
-      // The error listener stays: a connection that breaks later must not end the process.
+      // The error listener stays: without it, a later connection error would end the process.
     }
   }
 
@@ -120,7 +117,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
   return { read, feed, stream, hold, recheck: rates.recheck }
 }
 
-/** What is not written yet takes no memory. */
+/** The unwritten rest of the larger buffer takes no memory yet. */
 function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(length)
   larger.set(bytes)
@@ -128,9 +125,9 @@ function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayB
   return larger
 }
 
-/** Without effect the second time. */
+/** May be called twice. */
 export function wipeBody(body: Uint8Array<ArrayBuffer>): void {
-  if (!body.buffer.detached) wipeAndFree(new Uint8Array(body.buffer)) // which may be longer than what came
+  if (!body.buffer.detached) wipeAndFree(new Uint8Array(body.buffer)) // the buffer may be longer than the body
 }
 
 export const tooLarge = (bytesMax: number) =>

@@ -1,11 +1,11 @@
-/** Conditional requests: `etag`, `last-modified` and the fields that ask for them. RFC 9110 section 13; contract section 1.4. */
+/** Conditional requests with `etag` and `last-modified`. RFC 9110 section 13; contract section 1.4. */
 
 import { hash } from 'node:crypto'
 
-/** A strong etag for a version of a resource: opaque, so that it tells nothing about counters behind it. */
+/** Strong etag of a version. Hashed, so that clients learn nothing about internal counters. */
 export const etagOf = (version: string): string => `"${hash('sha256', version, 'base64url').slice(0, 22)}"`
 
-/** `unknown`: an endpoint that does not say whether its resource is there. */
+/** `unknown`: the endpoint does not tell whether the resource exists. */
 export type ResourceState = { etag: string } | 'present' | 'missing' | 'unknown'
 
 export interface Conditions {
@@ -13,7 +13,7 @@ export interface Conditions {
   ifNoneMatch: string | undefined
 }
 
-/** Whether the request goes on, fails (412), or the client's copy is still good (304, for reads only). */
+/** Returns 412 for a failed condition, 304 if the client's copy is current (reads only), else `proceed`. */
 export function judge(
   { ifMatch, ifNoneMatch }: Conditions,
   presence: ResourceState,
@@ -23,19 +23,18 @@ export function judge(
   if (ifMatch !== undefined) {
     const tags = readTags(ifMatch)
     if (presence === 'missing') return 412
-    // Strong comparison: a weak tag never matches.
+    // Strong comparison: weak tags never match.
     if (tags !== '*' && (current === null || !tags.includes(current))) return 412
   }
   if (ifNoneMatch !== undefined && presence !== 'missing') {
     const tags = readTags(ifNoneMatch)
-    // Weak comparison: `W/` makes no difference.
+    // Weak comparison ignores `W/`.
     const match = tags === '*' ? presence !== 'unknown' : current !== null && tags.some((tag) => bare(tag) === current)
     if (match) return read ? 304 : 412
   }
   return 'proceed'
 }
 
-/** For content that never changes once it is there, such as a file. */
 export interface Validators {
   etag: string
   /** Seconds since 1970. */
@@ -47,7 +46,7 @@ interface DatedConditions extends Conditions {
   ifUnmodifiedSince: string | undefined
 }
 
-/** As `judge`, for reading what has both validators; where there are etags, dates are not looked at: RFC 9110 section 13.2.2. */
+/** Like `judge`, for reads of content with both validators. Dates are ignored if etags are present: RFC 9110 section 13.2.2. */
 export function judgeRead(conditions: DatedConditions, { etag, timeS }: Validators): 'proceed' | 412 | 304 {
   const { ifMatch, ifNoneMatch } = conditions
   const [modifiedSince, unmodifiedSince] = [conditions.ifModifiedSince, conditions.ifUnmodifiedSince].map(readDate)
@@ -57,23 +56,23 @@ export function judgeRead(conditions: DatedConditions, { etag, timeS }: Validato
   return verdict === 'proceed' && isKept ? 304 : verdict
 }
 
-/** Whether `range` counts: a part of another version is of no use. RFC 9110 section 13.1.5, by strong comparison. */
+/** True if `range` applies. A part of another version would be useless. RFC 9110 section 13.1.5, strong comparison. */
 export const isSameForRange = (ifRange: string | undefined, { etag, timeS }: Validators): boolean =>
   ifRange === undefined || ifRange.trim() === etag || readDate(ifRange) === timeS
 
-/** RFC 9110 section 5.6.7, in the form that is to be sent. */
+/** Preferred date format of RFC 9110 section 5.6.7. */
 export const httpDate = (timeS: number): string => new Date(timeS * 1000).toUTCString()
 
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
 
-/** Null for what is no date in that form, which is then ignored. */
+/** Returns null for other date formats; the condition is then ignored. */
 function readDate(header: string | undefined): number | null {
   const text = header?.trim() ?? ''
   const time = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(time) ? null : time / 1000
 }
 
-/** RFC 9110 section 8.8.3: `"` any visible character but `"` `"`, weak ones behind `W/`. */
+/** RFC 9110 section 8.8.3: any visible characters but `"` in quotes, after `W/` if weak. */
 const TAGS = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
 
 const readTags = (header: string): '*' | string[] => (header.trim() === '*' ? '*' : (header.match(TAGS) ?? []))

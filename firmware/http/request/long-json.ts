@@ -1,7 +1,6 @@
 /**
- * A JSON object with a few short members and a long one, which is base64: read as it arrives, the long one straight into
- * bytes. What cannot stand in such an object is refused where it begins, so that no body costs more than its own size.
- * RFC 8259; contract section 1.1.
+ * Parses a JSON object with a few short members and a long base64 member as it arrives, and decodes the long one into bytes. Malformed
+ * input is refused at its first wrong byte, so that no body costs more memory than its own size. RFC 8259; contract section 1.1.
  */
 
 import { CofferError } from '../../base/error.ts'
@@ -9,27 +8,26 @@ import { emptyBody, notJson, parseJson, unknownMembers } from '../../base/json.t
 import { Base64Stream } from './base64-stream.ts'
 
 export interface LongJson {
-  /** As parsed; `''` stands for the long one. */
+  /** Parsed members; the long one is `''`. */
   fields: Record<string, unknown>
-  /** Null when it is not base64, empty when there is none. */
+  /** Null for malformed base64, empty if the member is missing. */
   bytes: Uint8Array | null
 }
 
 interface LongJsonReader {
-  /** The next piece. Throws `invalid`. */
   take(chunk: Uint8Array): 'taken'
-  /** To be called once. Throws `invalid`. */
+  /** Call once. Throws `invalid`. */
   end(): LongJson
   wipe(): void
 }
 
-/** Names and short values, quotes and escapes included. */
+/** Bound of names and short values, quotes and escapes included. */
 const TEXT_BYTES_MAX = 512
 
-/** Three are known; the last one of a name counts. */
+/** Endpoints have three members. A repeated name counts each time; its last value wins. */
 const MEMBERS_MAX = 16
 
-/** What may stand where no value is being read, and what begins there. */
+/** Characters allowed between values, and the state that each one starts. */
 const MARKS = {
   object: { '{': 'firstName' },
   firstName: { '"': 'name', '}': 'end' },
@@ -46,7 +44,7 @@ type State = Mark | 'name' | 'text' | 'long' | 'null'
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
 const SPACE = /[ \t\n\r]/
-const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/ // as it is meant: no escapes, ASCII
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/ // ASCII without escapes
 const NULL = 'null'
 
 const NOTHING = Buffer.alloc(0)
@@ -56,7 +54,6 @@ const BACKSLASH = 0x5c
 const SPACE_CODE = 0x20
 const ASCII_MAX = 0x7f
 
-/** Behind a backslash; `u` has four digits to follow. */
 const ESCAPES = new Map(Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }))
 const DIGITS_OF_U = 4
 const ESCAPE_OF_U_BYTES = 2 + DIGITS_OF_U
@@ -65,18 +62,17 @@ const U = 0x75
 const HEX = new Uint8Array(256).fill(16)
 for (const digit of '0123456789abcdefABCDEF') HEX[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
-/** `names` are all members, `long` among them. */
 export function createLongJsonReader(names: readonly string[], long: string): LongJsonReader {
   const fields: Record<string, unknown> = {}
   let state: State = 'object'
   let members = 0
   let name = ''
-  let held: Buffer = NOTHING // of a text that began in an earlier piece, or of `null`
-  let isStart = true // nothing but a byte order mark has come
-  let isEscaped = false // the next byte of a short text stands behind a backslash
-  let escaped: string | null = null // what has come of an escape in the long one
+  let held: Buffer = NOTHING // start of a text from an earlier piece, or of `null`
+  let isStart = true // true until a byte other than the byte order mark arrives
+  let isEscaped = false // the next byte of a short text follows a backslash
+  let escaped: string | null = null // the escape read so far in the long member
   let isEmpty = true
-  let markBytes = 0 // of a byte order mark, which RFC 8259 section 8.1 lets parsers ignore
+  let markBytes = 0 // bytes read of the byte order mark, which RFC 8259 section 8.1 lets parsers ignore
   let content = new Base64Stream()
 
   function take(chunk: Uint8Array): 'taken' {
@@ -109,7 +105,6 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
     content = new Base64Stream()
   }
 
-  /** Up to the quote that ends it. */
   function takeText(bytes: Buffer, from: number): number {
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at]
@@ -173,7 +168,7 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
       state = 'comma'
     } else if (byte === BACKSLASH) {
       if (bytes[at + 1] === U && at + ESCAPE_OF_U_BYTES <= bytes.length) {
-        content.take(hexAt(bytes, at + 2)) // a message of nothing else is no slower than others
+        content.take(hexAt(bytes, at + 2)) // fast path, for texts of `\u` escapes only
         return at + ESCAPE_OF_U_BYTES
       }
       escaped = ''

@@ -1,6 +1,6 @@
 /** Media types: `content-type` (RFC 9110 section 8.3) and `accept` (section 12.5.1). Contract section 1.5. */
 
-/** `type/subtype` in lower case without parameters; `''` when there is none. */
+/** Returns `type/subtype` in lower case without parameters; `''` if the header is missing. */
 export function mediaType(contentType: string | undefined): string {
   if (contentType === undefined) return ''
   const end = contentType.indexOf(';')
@@ -13,7 +13,6 @@ interface Range {
   quality: number
 }
 
-/** More ranges than any client sends; the rest is not looked at. */
 const RANGES_MAX = 100
 
 const RANGE = /^([!#$%&'*+\-.^_`|~0-9a-z]+)\/([!#$%&'*+\-.^_`|~0-9a-z]+)$/
@@ -21,8 +20,8 @@ const QUALITY_PARAMETER = /^\s*q\s*=(.*)$/is
 const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /**
- * Those of `types` that `accept` takes, those it likes best first, else in the order given. Absent, empty and
- * all-embracing headers take everything.
+ * Returns the members of `types` that `accept` allows, by preference, then in the given order. A missing or empty header allows
+ * all types.
  */
 export function acceptable(types: readonly string[], accept: string | undefined): readonly string[] {
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return types
@@ -34,7 +33,7 @@ export function acceptable(types: readonly string[], accept: string | undefined)
     .map(({ type }) => type)
 }
 
-/** Members that are no media range are left out; an unreadable quality counts as 1. */
+/** Skips malformed media ranges. A malformed quality counts as 1. */
 function readAccept(accept: string): Range[] {
   const ranges: Range[] = []
   for (const member of accept.split(',', RANGES_MAX)) {
@@ -48,7 +47,7 @@ function readAccept(accept: string): Range[] {
   return ranges
 }
 
-/** The most specific range that covers a type decides; 0 when none does. */
+/** The most specific matching range decides; 0 if none matches. */
 function quality(type: string, ranges: readonly Range[]): number {
   const [major = '', minor = ''] = type.split('/')
   let best = -1

@@ -1,11 +1,11 @@
-/** multipart/form-data, read as it arrives: RFC 7578, RFC 2046 section 5.1; contract sections 4.6 and 5 row 14. */
+/** Parses multipart/form-data as it arrives: RFC 7578, RFC 2046 section 5.1; contract sections 4.6 and 5 row 14. */
 
 import { CofferError } from '../../base/error.ts'
 import { newSecret, wipe } from '../../base/secret.ts'
 
-const PARTS_MAX = 4 // the key service expects two; enough to say that there are too many
+const PARTS_MAX = 4 // the key service expects two; four are enough to report the excess
 const PART_NAME_BYTES_MAX = 200
-const FILE_NAME_BYTES_MAX = 1024 // no file system has longer ones
+const FILE_NAME_BYTES_MAX = 1024 // longer than file systems allow
 const PART_HEADER_BYTES_MAX = 4096
 const BOUNDARY_MAX = 70 // RFC 2046 section 5.1.1
 
@@ -14,31 +14,28 @@ export interface Part {
   bytes: Uint8Array
 }
 
-/** A part of which only its name has been read. */
+/** A part whose headers are read and whose content is not. */
 export interface ArrivingPart {
   name: string
-  /** The name of the file that it is, as the client gave it; null where it is none. */
+  /** The client's file name; null if the part is not a file. */
   fileName: string | null
-  /** Read it before asking for the next part; what is left is skipped then. */
+  /** Read it before the next part; unread content is then skipped. */
   content: AsyncIterable<Uint8Array>
 }
 
-/**
- * The parts in order of arrival, at most `partsMax` of them, as bytes whatever their type. Throws `invalid`, and what
- * `chunks` throws.
- */
+/** Yields parts in order of arrival. Throws `invalid` for malformed input or more than `partsMax` parts, and errors of `chunks`. */
 export async function* readParts(
   chunks: AsyncIterable<Uint8Array>,
   contentType: string,
   partsMax = PARTS_MAX,
 ): AsyncGenerator<ArrivingPart, void> {
   const boundary = boundaryOf(contentType)
-  // Line breaks are those behind the first delimiter: some clients end lines with LF alone.
+  // The line break after the first delimiter decides: some clients end lines with a bare LF.
   let lineBreak = '\n'
   let delimiter = Buffer.from(`${lineBreak}--${boundary}`)
   const source = chunks[Symbol.asyncIterator]()
-  let held: Buffer = Buffer.from(lineBreak) // a delimiter begins with a line break, and the first may stand at the very beginning
-  let delimited = false // the content asked for last was read to its end
+  let held: Buffer = Buffer.from(lineBreak) // delimiters begin with a line break, which the first one may lack
+  let delimited = false // true once the last content was read to its end
 
   const more = async (): Promise<void> => {
     const { done, value } = await source.next()
@@ -46,13 +43,13 @@ export async function* readParts(
     hold(Buffer.concat([held, value]))
   }
 
-  /** Instead of what is held, which may be a part of a key. */
+  /** Replaces the unparsed bytes and wipes the old ones, which may be part of a key. */
   const hold = (bytes: Buffer): void => {
     wipe(held)
     held = bytes
   }
 
-  /** Everything up to the delimiter, which is consumed. What may be its beginning is held back. */
+  /** Yields bytes up to the delimiter and consumes it. Holds back bytes that may begin one. */
   async function* upToDelimiter(): AsyncGenerator<Uint8Array, void> {
     delimited = false
     while (!delimited) {
@@ -71,7 +68,6 @@ export async function* readParts(
     }
   }
 
-  /** Up to `mark`, both consumed: small things only. */
   const takeLine = async (mark: string, bytesMax: number): Promise<Buffer> => {
     for (;;) {
       const at = held.indexOf(mark)
@@ -89,7 +85,7 @@ export async function* readParts(
     for await (const _preamble of upToDelimiter());
     for (let count = 0; ; count++) {
       while (held.length < 2) await more()
-      if (held.toString('latin1', 0, 2) === '--') return // the last delimiter; what follows means nothing
+      if (held.toString('latin1', 0, 2) === '--') return // closing delimiter; an epilogue is ignored
       const rest = (await takeLine(lineBreak, PART_HEADER_BYTES_MAX)).toString('latin1')
       if (!(count === 0 ? /^[ \t]*\r?$/ : /^[ \t]*$/).test(rest)) throw malformed()
       if (count === 0 && rest.endsWith('\r')) {
@@ -97,9 +93,9 @@ export async function* readParts(
         delimiter = Buffer.from(`${lineBreak}--${boundary}`)
       }
       if (count === partsMax) throw new CofferError('invalid', 'The multipart body has too many parts')
-      hold(Buffer.concat([Buffer.from(lineBreak), held])) // so that no header at all ends like some headers
+      hold(Buffer.concat([Buffer.from(lineBreak), held])) // a part without headers then ends like one with headers
       const headers = await takeLine(lineBreak + lineBreak, PART_HEADER_BYTES_MAX)
-      delimited = false // the content may never be asked for
+      delimited = false // the caller may never read the content
       yield { ...namesOf(headers), content: upToDelimiter() }
       if (!delimited) for await (const _rest of upToDelimiter());
     }
@@ -109,7 +105,6 @@ export async function* readParts(
   }
 }
 
-/** The whole of a body that fits in memory. */
 export async function parseMultipart(body: Uint8Array, contentType: string): Promise<Part[]> {
   const parts: Part[] = []
   async function* chunks() {
@@ -136,7 +131,7 @@ function whole(pieces: readonly Uint8Array[]): Uint8Array {
 
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"]*))\s*/gy
 
-/** Parameters of a header's value, names in lower case; RFC 9110 section 5.6.6. */
+/** Parameters of a header value, names in lower case. RFC 9110 section 5.6.6. */
 function parametersOf(value: string): Map<string, string> {
   const parameters = new Map<string, string>()
   const start = value.indexOf(';')
@@ -155,7 +150,7 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-/** Of `content-disposition: form-data; name="..."; filename="..."`. */
+/** Reads `content-disposition: form-data; name="..."; filename="..."`. */
 function namesOf(headers: Buffer): { name: string; fileName: string | null } {
   for (const line of headers.toString('utf8').split(/\r?\n/)) {
     const disposition = /^content-disposition:\s*form-data\s*(?=;)(.*)$/i.exec(line)?.[1]
@@ -170,7 +165,7 @@ function namesOf(headers: Buffer): { name: string; fileName: string | null } {
   throw malformed()
 }
 
-/** RFC 8187: RFC 7578 section 4.2 forbids it here, and Python's clients send names that are not ASCII so. */
+/** Decodes RFC 8187. RFC 7578 section 4.2 forbids this form, but Python clients send non-ASCII names in it. */
 function extended(value: string | undefined): string | undefined {
   const encoded = /^utf-8'[^']*'(.*)$/i.exec(value ?? '')?.[1]
   if (encoded === undefined) return undefined

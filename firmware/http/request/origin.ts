@@ -1,6 +1,6 @@
 /**
- * Requests that a page of somebody else lets a browser make: it may be on the same network, and remembers credentials.
- * Fetch metadata: W3C Fetch Metadata Request Headers section 2.4; `origin`: RFC 6454 section 7. Contract section 7.1.
+ * Refuses requests that a foreign web page makes through a user's browser, which may be on the same network and have stored credentials.
+ * W3C Fetch Metadata Request Headers section 2.4; `origin`: RFC 6454 section 7. Contract section 7.1.
  */
 
 import { CofferError } from '../../base/error.ts'
@@ -9,10 +9,10 @@ type Header = (name: string) => string | undefined
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** `none`: typed or bookmarked by the user. Another host of the same site is as foreign as any. */
+/** `none`: typed or bookmarked by the user. Other hosts of the same site count as foreign. */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none'])
 
-/** Throws `forbidden`. Programs that are no browsers send neither header. */
+/** Throws `forbidden`. Clients other than browsers send neither header. */
 export function refuseForeignPage(method: string, header: Header): void {
   if (SAFE.has(method)) return
   const site = header('sec-fetch-site')
@@ -21,7 +21,7 @@ export function refuseForeignPage(method: string, header: Header): void {
   if (!isOwn) throw new CofferError('forbidden', 'Pages of other origins may not do this')
 }
 
-/** `null`, the origin of what has none, is no URL. */
+/** `null`, an opaque origin, is not a URL. */
 function isOwnOrigin(origin: string, header: Header): boolean {
   const own = `https://${header('host') ?? ''}`
   return URL.canParse(origin) && URL.canParse(own) && new URL(origin).origin === new URL(own).origin

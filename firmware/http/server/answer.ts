@@ -1,4 +1,4 @@
-/** Answers as Node's server makes them, with what every answer of ours says: headers, and whether the connection goes on. */
+/** Node's answers with the common headers; decides whether the connection stays open. */
 
 import { ServerResponse } from 'node:http'
 import type { WatchUnsent } from './unsent.ts'
@@ -6,15 +6,15 @@ import type { WatchUnsent } from './unsent.ts'
 interface AnswerOptions {
   commonHeaders: () => Readonly<Record<string, string>>
   keepAliveMs: number
-  /** True once no request may follow on any connection. */
+  /** True once the listener is closing: each answer is then the last of its connection. */
   isClosing: () => boolean
   watchUnsent: WatchUnsent
 }
 
-// Of the time for which an idle connection is kept: a client counts from when the answer has reached it.
+// Share of the keep-alive time that clients are told. They count from the arrival of the answer, the server from its sending.
 const ANNOUNCED_SHARE = 4 / 5
 
-/** The class that Node's server makes its answers of, those it gives by itself included. */
+/** Class for all answers of Node's server, including those that Node sends itself. */
 export function createAnswerClass({
   commonHeaders,
   keepAliveMs,
@@ -38,7 +38,7 @@ export function createAnswerClass({
     override writeHead(status: number, ...rest: unknown[]): this {
       const own = rest.at(-1)
       const headers = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : {}
-      // A client that still waits for "100 Continue" may or may not send its body now: nobody could tell what follows.
+      // A client waiting for "100 Continue" may or may not send its body now, so the next bytes are ambiguous.
       const undecided = this.req.headers.expect !== undefined && !this.#continued && !this.req.complete
       if (undecided || isClosing() || (headers as { connection?: string }).connection === 'close')
         this.shouldKeepAlive = false

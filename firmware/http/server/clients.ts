@@ -1,26 +1,23 @@
-/** What is known of the client at the other end of each connection, and which clients have kept it open for too long. */
+/** State of the client of each connection; ends connections that stay idle or stalled for too long. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { ListenerLimits } from './limits.ts'
 
-const SWEEPS = 4 // in the shortest time a connection may stand still
+const SWEEPS = 4 // per shortest time limit
 
 export interface Client {
   unanswered: Set<ServerResponse>
-  /** When the last one was answered, or the connection began. */
+  /** Time of the last answer, or of the connection's start. */
   idleSinceMs: number
-  /** A timer of its own runs until the request at hand has come in whole and is answered. */
+  /** True while the socket's stall timer runs: until the request is complete and answered. */
   isTimed: boolean
   last: IncomingMessage | undefined
-  /** The parser gave up on it. */
   broken: boolean
-  /** An answer has said that it is the last of the connection. */
   isOver: boolean
-  /** Somebody has logged in on it. */
   isUser: boolean
-  /** The last answer, to be sent when all others are. */
+  /** Sends the last answer after all others. */
   whenAnswered: (() => void) | undefined
 }
 
@@ -44,20 +41,17 @@ export function clientOf(socket: Duplex): Client {
   return client
 }
 
-/** Ends connections that are idle or stand still for longer than they may. */
 export interface Watch {
-  /** Watches a connection from now on until it is closed. */
   add(socket: Socket): void
-  /** A request has come in whole and is answered. */
   answered(socket: Socket): void
-  /** To be called when Node's timer for a socket has run out. */
+  /** Call when Node's timer of a socket expires. */
   timedOut(socket: Socket): void
   stop(): void
 }
 
 const isIdle = ({ unanswered, last }: Client): boolean => unanswered.size === 0 && last?.complete !== false
 
-/** One sweep for all: timers that were set and cleared with each request would be a twentieth of its work. */
+/** One sweep for all connections. Timers set and cleared per request would cost a twentieth of its time. */
 export function watchClients({ stallMs, keepAliveMs }: Pick<ListenerLimits, 'stallMs' | 'keepAliveMs'>): Watch {
   const sockets = new Set<Socket>()
 
@@ -65,7 +59,7 @@ export function watchClients({ stallMs, keepAliveMs }: Pick<ListenerLimits, 'sta
     for (const socket of sockets) {
       setTimed(socket, !isIdle(clientOf(socket)))
       if (!isExpired(socket)) continue
-      // What has come while this thread was busy is read in the same turn, but after the timers.
+      // Data that arrived while this thread was busy is read in the same turn, but after the timers.
       const { bytesRead } = socket
       setImmediate(() => {
         if (isExpired(socket) && socket.bytesRead === bytesRead) socket.destroy()
@@ -94,7 +88,7 @@ export function watchClients({ stallMs, keepAliveMs }: Pick<ListenerLimits, 'sta
     answered: (socket) => setTimed(socket, false),
     timedOut: (socket) => {
       const [current] = clientOf(socket).unanswered
-      // A client whose request is being worked on is not to blame.
+      // The delay is the server's while it processes the request.
       if (current !== undefined && !current.headersSent) socket.setTimeout(stallMs)
       else socket.destroy()
     },

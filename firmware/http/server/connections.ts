@@ -1,29 +1,28 @@
 /**
- * Which connections there is room for. While there is enough, anybody may have as many as he likes: a load balancer is one
- * address. When it is scarce, whoever comes anew gets the place of the oldest unauthenticated one from the prefix that holds
- * most. A connection on which somebody has logged in is never given up for another.
+ * Admits connections. While there is room, an address may have any number, since a load balancer is one address. When room is scarce, a new
+ * connection replaces the oldest unauthenticated one from the prefix that has most of them. A connection with an authenticated user is
+ * never replaced.
  */
 
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { prefixOf } from '../../base/login-limiter.ts'
 
-/** Of one prefix; the others are for everybody else, even if it holds them with users' connections. */
+/** Largest share of one prefix. The rest stays for other clients, even if one prefix holds its share with authenticated connections. */
 const PREFIX_SHARE = 7 / 8
 
-/** For the redirecting port, the store with its temporary files, workers, syslog, and what ends but is not closed yet. */
+/** Reserve for the redirecting port, the store with its temporary files, workers, syslog, and sockets that are not closed yet. */
 const DESCRIPTORS_KEPT = 512
 
-const CHECKED_FROM = 64 // so many fit in any case; to ask for the limit takes milliseconds
+const CHECKED_FROM = 64 // this many always fit; reading the limit takes milliseconds
 
 type Standing = 'handshake' | 'anonymous' | 'user'
 
 export interface Connections {
-  /** False when there is no place for it; may end another one. */
+  /** Returns false if there is no room. May end another connection. */
   admit(socket: Socket): boolean
-  /** Its handshake is done; `socket` is the same connection with TLS. `onUser` is called when somebody logs in on it. */
+  /** Call after the TLS handshake; `socket` is the TLS socket. `onUser` is called when a user authenticates on it. */
   secured(socket: Socket, onUser: () => void): void
-  /** Ends them all. */
   destroy(): void
   readonly size: number
 }
@@ -67,7 +66,6 @@ export function createConnections(connectionsMax: number): Connections {
     return true
   }
 
-  /** False when all that could be given up is users'. */
   function makeRoom(among: readonly Prefix[]): boolean {
     for (const standing of ['handshake', 'anonymous'] as const) {
       const largest = among.reduce((a, b) => (b.by[standing].size > a.by[standing].size ? b : a))
@@ -80,7 +78,6 @@ export function createConnections(connectionsMax: number): Connections {
     return false
   }
 
-  /** Without effect the second time. */
   function drop(one: Held): void {
     const { prefix, standing, name } = one
     if (!prefix.by[standing].delete(one)) return
@@ -116,7 +113,6 @@ export function createConnections(connectionsMax: number): Connections {
 
 const onLogin = new WeakMap<Duplex, () => void>()
 
-/** Somebody has logged in on this connection. */
 export function markAuthenticated(socket: Duplex): void {
   const notify = onLogin.get(socket)
   if (notify === undefined) return
@@ -124,7 +120,7 @@ export function markAuthenticated(socket: Duplex): void {
   notify()
 }
 
-/** Files and sockets that the process may have open: getrlimit(2). */
+/** Limit of open files and sockets of the process: getrlimit(2). */
 function descriptorsMax(): number {
   Object.assign(process.report, { excludeNetwork: true, excludeEnv: true })
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } }

@@ -1,4 +1,4 @@
-/** One HTTP request as the pipeline sees it, whether it came through a socket or, in tests, as a plain Request. */
+/** One HTTP request as the pipeline sees it, from a socket or, in tests, from a plain Request. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -7,7 +7,7 @@ import type { Context } from 'hono'
 import { markAuthenticated } from './connections.ts'
 import { expectBody } from './unwanted-body.ts'
 
-/** What the listener passes along with a request; absent in tests without sockets. */
+/** Passed by the listener with each request; absent in tests without sockets. */
 export interface Connection {
   incoming?: IncomingMessage
   outgoing?: ServerResponse
@@ -15,21 +15,19 @@ export interface Connection {
 
 export interface Exchange {
   method: string
-  /** Path and query exactly as sent. */
+  /** Path and query as sent. */
   target: string
   /** IP address of the client; `''` without a socket. */
   address: string
-  /** Several lines of one name are joined by `, `. */
+  /** Joins repeated headers with `, `. */
   header(name: string): string | undefined
-  /** Asks a waiting client to go on (`expect: 100-continue`), then gives the body. To be called once. */
+  /** Answers `expect: 100-continue`, then returns the body. Call once. */
   openBody(): Readable
-  /** The largest body that the endpoint takes: of one that is refused so much is discarded. */
+  /** Sets the largest body of the endpoint. If the body is refused, this much is discarded. */
   expectBody(bytesMax: number): void
-  /** Somebody has logged in: the connection is a user's from now on. */
   markAuthenticated(): void
-  /** Aborted when the client has gone before it had the whole answer. Nothing is made for requests that never ask for it. */
+  /** Aborts if the client disconnects before it has the complete answer. Created on the first call. */
   signal(): AbortSignal
-  /** Cuts the connection, because an answer that began cannot be finished. */
   cut(): void
 }
 
@@ -81,10 +79,10 @@ function signalOf(outgoing: ServerResponse | undefined): AbortSignal {
   return controller.signal
 }
 
-/** `https://host/path` as `/path`: RFC 9112 section 3.2.2 asks servers to take both. */
+/** Converts `https://host/path` to `/path`. RFC 9112 section 3.2.2 requires servers to accept both. */
 const originForm = (target: string): string =>
   target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
 
-/** Without the prefix of an IPv4 address on an IPv6 socket. */
+/** Removes the prefix of an IPv4 address on an IPv6 socket. */
 export const addressOf = (incoming: IncomingMessage): string =>
   (incoming.socket.remoteAddress ?? '').replace(/^::ffff:/, '')

@@ -1,4 +1,4 @@
-/** Headers of every answer of the TLS port. Contract section 1.3. */
+/** Common headers of the TLS port's answers. Contract section 1.3. */
 
 const FIXED = {
   vary: 'Accept, Accept-Encoding, Accept-Charset, Accept-Language',
@@ -9,7 +9,7 @@ const FIXED = {
   'x-permitted-cross-domain-policies': 'none',
 } as const
 
-/** `date` changes once a second, so the headers are made once a second. */
+/** Cached for one second, as long as `date` stays the same. */
 export function createCommonHeaders(now: () => number): () => Readonly<Record<string, string>> {
   let second = Number.NaN
   let headers: Readonly<Record<string, string>> = FIXED

@@ -1,4 +1,4 @@
-/** Bounds of time and number for connections and the requests on them. Contract section 1.5. */
+/** Time and number limits of connections and their requests. Contract section 1.5. */
 
 import { MIB, memoryFor } from '../../base/memory.ts'
 import type { PipeliningLimits } from './pipelining.ts'
@@ -8,24 +8,22 @@ export interface ListenerLimits extends PipeliningLimits {
   headersMs: number
   handshakeMs: number
   keepAliveMs: number
-  /** A client that neither takes its answer nor sends what it announced is cut off after this. */
+  /** Ends a connection whose client neither reads its answer nor sends its request. */
   stallMs: number
   /**
-   * An unwanted body is discarded so that the client can finish and read its answer: for so long, and longer at this rate
-   * or more; at most so much, or the largest body that the endpoint takes.
+   * A refused body is discarded, so that the client can finish sending and read its answer. This lasts for `drainMs`, or longer at the
+   * minimum rate, and up to `drainBytesMax` or the endpoint's largest body.
    */
   drainMs: number
   drainBytesPerSecondMin: number
   drainBytesMax: number
-  /** Answers that clients have not taken yet, all together. */
   unsentBytesMax: number
-  /** Or as many as there are descriptors for. */
+  /** Further limited by the available descriptors. */
   connectionsMax: number
-  /** Running requests may take this long when the listener closes. */
   closeMs: number
 }
 
-const CONNECTION_BYTES = 64 * 1024 // with its TLS session
+const CONNECTION_BYTES = 64 * 1024 // with the TLS session
 
 export const LISTENER_LIMITS: ListenerLimits = {
   headersMs: 10_000,
@@ -33,12 +31,12 @@ export const LISTENER_LIMITS: ListenerLimits = {
   keepAliveMs: 75_000,
   stallMs: 30_000,
   drainMs: 60_000,
-  drainBytesPerSecondMin: 256 * 1024, // an update over a slow line takes half an hour
-  drainBytesMax: 80 * MIB, // the largest body that is held in memory, encoded, and some
-  // 4096, for load generators keep 2000 open; on a device of 512 MB some 700
+  drainBytesPerSecondMin: 256 * 1024, // half an hour for an update
+  drainBytesMax: 80 * MIB, // the largest body held in memory, encoded, plus some reserve
+  // 4096, since load generators keep 2000 connections open; about 700 on a device with 512 MB.
   connectionsMax: Math.floor(memoryFor(1 / 4, 32 * MIB, 256 * MIB) / CONNECTION_BYTES),
   unsentBytesMax: memoryFor(1 / 4, 32 * MIB, 256 * MIB),
   closeMs: 10_000,
   waitingMax: 32,
-  waitingTotalMax: 4096, // some 20 MB
+  waitingTotalMax: 4096, // about 20 MB
 }

@@ -29,21 +29,19 @@ export interface ListenerOptions {
   now: () => number
   traffic?: Traffic
   limits?: Partial<ListenerLimits>
-  /** A path as it is logged, where some hold secrets. */
   withoutSecrets?: (path: string) => string
 }
 
 export interface Listener {
   readonly address: string
   readonly port: number
-  /** New connections get the identity of now; those that are open keep theirs. */
+  /** New connections use the current identity; open ones keep theirs. */
   renewIdentity(): void
-  /** Takes no more connections, lets running requests finish, then resolves. */
   close(): Promise<void>
 }
 
 const HEADER_BYTES_MAX = 16 * 1024
-const EXPIRY_CHECKS = 4 // per headersMs
+const EXPIRY_CHECKS = 4 // per `headersMs`
 const TICKET_KEY_BYTES = 48
 
 export async function listenTls(options: ListenerOptions): Promise<Listener> {
@@ -56,7 +54,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   const server = createServer({
     ...contextOptions(options.identity()),
     allowHalfOpen: true,
-    ALPNProtocols: ['http/1.1', 'http/1.0'], // some monitors offer the latter alone
+    ALPNProtocols: ['http/1.1', 'http/1.0'], // some monitoring clients offer only 1.0
     handshakeTimeout: limits.handshakeMs,
     ServerResponse: createAnswerClass({
       commonHeaders,
@@ -64,21 +62,21 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
       isClosing: () => closing,
       watchUnsent: createUnsentWatch(limits.unsentBytesMax),
     }),
-    requireHostHeader: false, // refused in requests.ts, with a body like any other refusal
+    requireHostHeader: false, // checked in requests.ts, which answers with a body
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: limits.headersMs,
-    requestTimeout: 0, // bodies have a least rate of their own
+    requestTimeout: 0, // bodies have a minimum rate instead
     keepAliveTimeout: 0, // see clients.ts
     connectionsCheckingInterval: Math.ceil(limits.headersMs / EXPIRY_CHECKS),
   })
-  // Undocumented but long-lived: a client may close its side after its last request and still get the answer.
+  // Undocumented but stable option: a client may half-close after its last request and still gets the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const watch = watchClients(limits)
   const requests = createRequests({ app, log, traffic, limits, commonHeaders, watch, withoutSecrets })
   server.on('request', requests.onRequest)
   server.on('checkContinue', requests.onRequest)
-  server.on('checkExpectation', requests.onRequest) // RFC 9110 section 10.1.1 lets a server ignore what it does not know
+  server.on('checkExpectation', requests.onRequest) // RFC 9110 section 10.1.1 lets servers ignore unknown expectations
   server.on('connect', requests.onConnect)
   server.on('clientError', (error, socket) => void requests.onParserError(error, socket))
   server.on('timeout', watch.timedOut)
@@ -106,7 +104,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     port,
     renewIdentity: () => {
       server.setSecureContext(contextOptions(options.identity()))
-      server.setTicketKeys(randomBytes(TICKET_KEY_BYTES)) // a resumed session would not see the new certificate
+      server.setTicketKeys(randomBytes(TICKET_KEY_BYTES)) // resumed sessions would keep the old certificate
     },
     close: async () => {
       closing = true
@@ -120,7 +118,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   }
 }
 
-/** Nothing is done with new connections any more but by whoever calls what is returned, which begins with TLS. */
+/** Detaches Node's connection handler and returns it. The caller decides which connections start TLS. */
 function takeConnections(server: Server): (socket: Socket) => void {
   const [shakeHands] = server.listeners('connection') as [(socket: Socket) => void]
   server.off('connection', shakeHands)

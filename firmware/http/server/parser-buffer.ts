@@ -1,7 +1,6 @@
 /**
- * The buffer into which Node's HTTP parsers read, one for all connections of a thread. What came last stays in it, bodies
- * with passphrases and keys among them, and nobody gets at it to wipe it. Connections could be read as streams instead, into
- * buffers of their own: that costs an eighth of the signatures a second.
+ * Wipes the buffer that all HTTP parsers of a thread share in Node. It keeps the last data read, including passphrases and keys, and is not
+ * reachable from JavaScript. Reading connections as streams would avoid it, but costs an eighth of the signatures per second.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -9,11 +8,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 
-const BODY_BYTES = 1024 * 1024 // of zeros: many times the buffer, which takes 64 KiB at once where so much is there to read
+const BODY_BYTES = 1024 * 1024 // zeros, many times the 64 KiB buffer, so that a read fills it completely
 
-/** Has a request of zeros go through it, on a socket that has no place in the file system. */
+/** Overwrites the buffer by sending a request of zeros through an abstract Unix socket. */
 export async function wipeParserBuffer(): Promise<void> {
-  const path = `\0coffer ${randomBytes(16).toString('hex')}` // abstract, see unix(7)
+  const path = `\0coffer ${randomBytes(16).toString('hex')}` // abstract socket, see unix(7)
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end())
   })

@@ -1,36 +1,33 @@
 /**
- * Requests that a client sends before it has its answers: RFC 9112 section 9.3.2. They begin one after another, so that
- * one answer is in memory, and some of them wait. Beyond that the client is not read until answers are sent.
+ * Pipelined requests: RFC 9112 section 9.3.2. They run one after another, so that one answer is in memory, and a bounded number waits.
+ * Beyond the bound the socket is not read until answers are sent.
  */
 
 import type { Socket } from 'node:net'
 
 export interface PipeliningLimits {
-  /** Requests of one connection that wait. */
   waitingMax: number
-  /** Those of all connections: from half of it on one may wait on each, and who goes beyond it is cut off. */
+  /** Bound of waiting requests on all connections. From half of it on, one may wait per connection; beyond it the connection is cut. */
   waitingTotalMax: number
 }
 
-/** What the parser is given at once: some 50 of the shortest requests. */
+/** Bytes given to the parser at a time: about 50 of the shortest requests. */
 const PORTION_BYTES = 1024
 
 interface Pipelining {
-  /** `begin` is called when the answers to all earlier requests have been sent. */
+  /** Calls `begin` once the answers to all earlier requests are sent. */
   wait(socket: Socket, begin: () => void): void
-  /** An answer has been sent. */
+  /** Call when an answer is sent. */
   proceed(socket: Socket): void
-  /** Nothing more of it is to be parsed. */
   stop(socket: Socket): void
-  /** The same, and what waits is not begun. */
+  /** Discards unparsed data and waiting requests. */
   drop(socket: Socket): void
-  /** Whether something of it is not parsed yet, since others wait for their answers. */
+  /** True if data is unparsed because earlier requests wait for their answers. */
   isHolding(socket: Socket): boolean
 }
 
 interface Line {
   waiting: (() => void)[]
-  /** Received and not given to the parser. */
   unread: Buffer[]
   parse: (bytes: Buffer) => void
   isParsing: boolean
@@ -55,7 +52,7 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
       isHeld: false,
       isStopped: false,
     }
-    // Node's server resumes the socket when it has sent something, or wants more of a body.
+    // Node's server resumes the socket after it has sent data, or to read more of a body.
     const { resume } = socket
     socket.resume = () => {
       if (line.unread.length === 0) return resume.call(socket)
@@ -132,9 +129,8 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
 }
 
 /**
- * Puts `onData` between the socket and the parser of Node's server, and returns the way on. A socket with a listener of
- * its own is read as a stream. Read natively, which is faster, TLS records already decrypted reach the parser after it was
- * paused, and the client gets 400 for good requests.
+ * Inserts `onData` before Node's HTTP parser and returns the parser's listener. A socket with its own `data` listener is read as a stream.
+ * Native reading is faster, but decrypted TLS records reach the parser after it was paused, and the client gets 400 for valid requests.
  */
 function readAsStream(socket: Socket, onData: (bytes: Buffer) => void): (bytes: Buffer) => void {
   const parse = socket.listeners('data')[0] as (bytes: Buffer) => void
@@ -145,8 +141,8 @@ function readAsStream(socket: Socket, onData: (bytes: Buffer) => void): (bytes: 
 }
 
 /**
- * Node's server may have stopped the native handle just before, since the client has not read an answer. The listener that starts it
- * again has gone with the native reading, and the stream, which did not stop it, takes it to be running.
+ * Node may have stopped the native handle just before, because the client does not read. The listener that restarts it left with the native
+ * reading, and the stream assumes that the handle still runs.
  */
 function startReading(socket: Socket): void {
   const { _handle: handle } = socket as Socket & { _handle: NativeHandle | null }
@@ -160,5 +156,5 @@ interface NativeHandle {
   readStart(): void
 }
 
-/** Node's server has paused the socket, and the parser takes nothing until the client has read its answers. */
+/** True if Node's server has paused the socket until the client reads its answers. */
 const isPaused = (socket: Socket): boolean => (socket as Socket & { _paused?: boolean })._paused === true

@@ -1,4 +1,4 @@
-/** Clients that speak plain HTTP to the TLS port: they get 400, with the address that they meant. */
+/** Answers plain HTTP on the TLS port with 400 and the https address. */
 
 import type { Socket } from 'node:net'
 import { jsonReply } from '../reply.ts'
@@ -8,15 +8,11 @@ import { createOnceServer, secureUri } from './redirect.ts'
 
 interface DetectorOptions extends Pick<OnceOptions, 'now'> {
   limits: ListenerLimits
-  /** Called for each answer to a client of plain HTTP. */
   onPlain: (asked: { method: string; target: string }, status: number) => void
   shakeHands: (socket: Socket) => void
 }
 
-/**
- * Takes a new connection: TLS begins with a record of type 22 (RFC 8446 section 5.1), which is no letter, and a method of
- * HTTP with a letter.
- */
+/** Dispatches a new connection by its first byte: TLS begins with record type 22 (RFC 8446 section 5.1), an HTTP method with a letter. */
 export function createPlainHttpDetector({
   limits,
   now,
@@ -40,12 +36,12 @@ export function createPlainHttpDetector({
     socket.once('readable', () => {
       const first: Buffer | null = socket.read()
       if (first === null) {
-        socket.destroy() // it has closed its side
+        socket.destroy() // the client has closed its side
         return
       }
       socket.unshift(first)
       if (isLetter(first[0]!))
-        plain.emit('connection', socket) // which has no longer for its headers
+        plain.emit('connection', socket) // `deadline` stays and bounds the time for its headers
       else {
         done()
         socket.off('close', done)
@@ -53,7 +49,7 @@ export function createPlainHttpDetector({
         shakeHands(socket)
       }
     })
-    socket.on('error', ignore) // the client may be gone
+    socket.on('error', ignore) // the client may have disconnected
   }
 }
 

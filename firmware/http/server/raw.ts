@@ -1,19 +1,19 @@
-/** Answers written to a socket by hand, where the HTTP parser gave up before there was a request. RFC 9112 section 3. */
+/** Writes answers to a socket directly if the HTTP parser fails before there is a request. RFC 9112 section 3. */
 
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { jsonReply, type Reply } from '../reply.ts'
 
-/** The client may still be sending; cutting at once would take its answer from it. */
+/** The client may still be sending. Closing at once would discard its answer. */
 const LINGER_MS = 1000
 
-/** Writes the answer and closes; what still comes is discarded for a moment. */
+/** Writes the answer, then closes. Further input is discarded for `LINGER_MS`. */
 export function answerRaw(socket: Duplex, reply: Reply, commonHeaders: Readonly<Record<string, string>>): void {
   const headers = { ...commonHeaders, ...reply.headers, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n`
   socket.removeAllListeners('data')
-  socket.on('error', () => {}) // the client may be gone
+  socket.on('error', () => {}) // the client may have disconnected
   socket.resume()
   socket.end(Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(reply.body ?? '')]))
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
@@ -25,13 +25,12 @@ interface ParserError extends Error {
   rawPacket?: Uint8Array
 }
 
-/** The answer to what the parser could not read, or null when there is nobody left to answer. */
 export function parserErrorReply(error: ParserError): Reply | null {
   switch (error.code) {
     case 'ECONNRESET':
     case 'EPIPE':
     case 'ERR_STREAM_PREMATURE_CLOSE':
-    case 'ERR_TLS_HANDSHAKE_TIMEOUT': // an answer would wait for the handshake
+    case 'ERR_TLS_HANDSHAKE_TIMEOUT': // an answer would need the handshake
       return null
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return jsonReply(408, { message: 'The request came too slowly' })
@@ -46,7 +45,7 @@ export function parserErrorReply(error: ParserError): Reply | null {
 
 const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ (\/\S*) HTTP\/1\.[01]\r?\n/
 
-/** The target of a well-formed request line whose method the parser does not know; null for anything else. */
+/** Returns the target of a well-formed request line with an unknown method, else null. */
 export function targetOfUnknownMethod({ code, bytesParsed = 0, rawPacket }: ParserError): string | null {
   if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return null
   const packet = Buffer.from(rawPacket).toString('latin1')

@@ -1,4 +1,4 @@
-/** The port of plain HTTP: every request is sent on to the TLS port and nothing else is served. Contract section 1.1. */
+/** The plain HTTP port redirects every request to the TLS port. Contract section 1.1. */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
@@ -14,7 +14,6 @@ interface RedirectOptions {
   host: string
   /** 0 lets the system choose. */
   port: number
-  /** Where requests shall go. */
   tlsPort: number
   log: Log
   /** The appliance's clock, for `date`. */
@@ -29,7 +28,7 @@ interface Redirect {
 
 const CONNECTIONS_MAX = 256 // each is answered once and closed
 const HEADER_BYTES_MAX = 16 * 1024
-const TLS_PORT = 443 // left out of URIs
+const TLS_PORT = 443 // default port, left out of URIs
 
 export async function listenRedirect(options: RedirectOptions): Promise<Redirect> {
   const { log, now, tlsPort } = options
@@ -66,19 +65,17 @@ export async function listenRedirect(options: RedirectOptions): Promise<Redirect
 interface Asked {
   method: string
   target: string
-  /** The header, as sent. */
   host: string | undefined
   socket: Socket
 }
 
 export interface OnceOptions {
   limits: ListenerLimits
-  /** The appliance's clock, for `date`. */
   now: () => number
   reply: (asked: Asked) => Reply
 }
 
-/** Plain HTTP: one answer ends the connection, whatever was asked, so that nobody speaks on in the clear. */
+/** Closes each connection after one answer, so that clients do not continue in plain text. */
 export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
   const answered = new WeakSet<Duplex>()
 
@@ -86,7 +83,7 @@ export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
     requireHostHeader: false,
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: limits.headersMs,
-    requestTimeout: 0, // a body is not waited for
+    requestTimeout: 0, // bodies are not read
     connectionsCheckingInterval: Math.ceil(limits.headersMs / 4),
   })
   server.timeout = limits.stallMs
@@ -101,7 +98,7 @@ export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
     answer(socket, () => reply({ method, target, host, socket }))
 
   const onRequest = (incoming: IncomingMessage) => {
-    incoming.resume() // a client that is still sending its body can read the answer
+    incoming.resume() // reads on, so that a client that is still sending gets the answer
     answerTo(incoming.socket, incoming.method!, incoming.url!, incoming.headers.host)
   }
   for (const event of ['request', 'checkContinue', 'checkExpectation', 'upgrade'] as const) server.on(event, onRequest)
@@ -114,18 +111,18 @@ export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
     else answer(socket, () => reply)
   })
   server.on('connection', (socket: Socket) => {
-    socket.on('error', () => {}) // the client may be gone
+    socket.on('error', () => {}) // the client may have disconnected
   })
   return server
 }
 
-/** A name, an IPv4 address or an IPv6 address in brackets, and maybe a port: RFC 3986 section 3.2, without user names. */
+/** A name, an IPv4 address or a bracketed IPv6 address, with an optional port: RFC 3986 section 3.2, without user names. */
 const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{0,5}))?$/
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
 
 /**
- * The request's URI with https. Without a usable host: the address the client has reached us at. The port is `tlsPort`;
- * without one it is the port that the client asked for, or has reached us at.
+ * Returns the request's URI with https. Without a usable host it uses the address at which the client has connected. The port is `tlsPort`;
+ * without one it is the port of the host header or of the connection.
  */
 export function secureUri(
   target: string,
@@ -147,6 +144,6 @@ function hostOf({ localAddress = '' }: Socket): string {
   return address.includes(':') ? `[${address}]` : address
 }
 
-/** The parser lets bytes above ASCII pass; a header takes them in percent-encoding only. */
+/** Percent-encodes bytes above ASCII, which the parser accepts and headers must not contain. */
 const printable = (path: string): string =>
   path.replace(/[^\x21-\x7e]/g, (c) => `%${(c.charCodeAt(0) & 0xff).toString(16).toUpperCase().padStart(2, '0')}`)

@@ -1,4 +1,4 @@
-/** What comes on the TLS port as a request, or as something that the parser cannot read: logged, answered, counted. */
+/** Logs, answers and counts requests of the TLS port and input that the parser rejects. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -27,21 +27,19 @@ interface RequestsOptions {
   limits: ListenerLimits
   commonHeaders: () => Readonly<Record<string, string>>
   watch: Pick<Watch, 'answered'>
-  /** A path as it is logged, where some hold secrets. */
   withoutSecrets?: ((path: string) => string) | undefined
 }
 
 export interface Requests {
   onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void
-  /** The parser gave up: what came before is answered first, then the error, then the connection ends. */
+  /** Call when the parser fails. Earlier requests are answered first, then the error, then the connection ends. */
   onParserError(error: Error, socket: Duplex): Promise<void>
-  /** CONNECT, which Node's server hands over with its socket. */
+  /** Handles CONNECT, which Node passes with its socket. */
   onConnect(incoming: IncomingMessage): void
-  /** A request that came without TLS, and what it was answered. */
   onPlain(asked: { method: string; target: string }, status: number): void
 }
 
-/** RFC 9112 section 3.2: one `host` line, which HTTP/1.0 may leave out. Node takes the first of several. */
+/** RFC 9112 section 3.2: exactly one `host` line, optional in HTTP/1.0. Node uses the first of several. */
 function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): string | null {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') hosts++
@@ -55,12 +53,12 @@ export function createRequests(options: RequestsOptions): Requests {
   const pipelining = createPipelining(limits)
   const anonymous = createShare(log)
   const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {
-    hostname: 'localhost', // HTTP/1.0 may leave it out
+    hostname: 'localhost', // HTTP/1.0 may omit the host
     autoCleanupIncoming: false, // done here, within limits
     errorHandler: () => toResponse(refusal('invalid', 'The request target or the host is malformed')),
   })
 
-  /** Those of unauthenticated clients have a share of the log only. */
+  /** Unauthenticated clients get a share of the log only. */
   const linesFor = (socket: Duplex): Log | undefined => (clientOf(socket).isUser ? log : anonymous.lines())
 
   function record(lines: Log | undefined, status: number, seconds: number): void {
@@ -78,13 +76,13 @@ export function createRequests(options: RequestsOptions): Requests {
     }
   }
 
-  /** The path and the state of the appliance come before the method: contract section 1.7. */
+  /** The path and the appliance's state are checked before the method: contract section 1.7. */
   async function unknownMethodReply(error: Error, lines: Log | undefined): Promise<Reply | null> {
     const target = targetOfUnknownMethod(error)
     if (target === null) return null
     lines?.info('access', `request of an unknown method ${pathOf(target)}`)
     try {
-      // The name of the method makes no difference, and `get` would be taken for GET.
+      // Any unknown name gives the same answer. `get` would be normalized to GET.
       const response = await app.fetch(new Request(`https://localhost${target}`, { method: 'UNKNOWN' }), {})
       return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
     } catch {
@@ -98,7 +96,7 @@ export function createRequests(options: RequestsOptions): Requests {
       const { socket } = incoming
       const client = clientOf(socket)
       if (client.isOver) {
-        incoming.resume() // nobody would read its answer: RFC 9112 section 9.6
+        incoming.resume() // the connection ends before its answer: RFC 9112 section 9.6
         return
       }
       const isAlone = client.unanswered.size === 0
@@ -124,14 +122,14 @@ export function createRequests(options: RequestsOptions): Requests {
         pipelining.proceed(socket)
         if (client.unanswered.size === 0) client.whenAnswered?.()
       })
-      // One after another: a client that pipelines and reads nothing has one answer in memory, not all it asked for.
+      // One at a time: a client that pipelines without reading has only one answer in memory.
       if (isAlone) answer(incoming, outgoing)
       else pipelining.wait(socket, () => answer(incoming, outgoing))
     },
 
     async onParserError(error, socket) {
       const client = clientOf(socket)
-      // The end of its headers waits here until earlier answers are sent.
+      // The rest of its headers is held back here until earlier answers are sent.
       const isHeld =
         (error as { code?: string }).code === 'ERR_HTTP_REQUEST_TIMEOUT' && pipelining.isHolding(socket as Socket)
       if (client.broken || isHeld) return

@@ -1,21 +1,20 @@
-/** What the metrics know of the responses: contract section 4.8. */
+/** Counts and durations of responses for the metrics: contract section 4.8. */
 
 export interface Traffic {
   record(status: number, seconds: number): void
   readonly total: number
   /** By status; a status appears with its first response. */
   readonly byStatus: ReadonlyMap<number, number>
-  /** Smoothed, in seconds. */
+  /** Smoothed mean, in seconds. */
   readonly responseSeconds: number
-  /** How many responses took at most so many seconds and more than the bound before; the last bound is infinite. */
+  /** Counts of responses above the previous bound and at most `boundSeconds`; the last bound is infinite. */
   readonly durations: readonly { boundSeconds: number; count: number }[]
-  /** Of all responses together. */
   readonly totalSeconds: number
 }
 
 const OLD_WEIGHT = 0.7
 
-/** From a hash to a passphrase that is derived on a small device, and a restore. */
+/** From a hash to a passphrase derivation on a small device, and a restore. */
 const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, Infinity]
 
 export function createTraffic(): Traffic {

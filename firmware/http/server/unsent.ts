@@ -1,14 +1,14 @@
-/** Answers that wait for clients to take them: together no more than so much memory, whoever reads how slowly. */
+/** Bounds the total memory of answers that clients have not read yet. */
 
 import type { ServerResponse } from 'node:http'
 
-const SMALL_BYTES = 64 * 1024 // is not counted: what a connection costs anyway
+const SMALL_BYTES = 64 * 1024 // not counted; a connection costs this much anyway
 
-/** Called with each answer that comes in one piece, as it is given out. When all wait for too much, the oldest is cut off. */
+/** Called when a complete answer is handed to the socket. Beyond the bound, the oldest unread answer is cut off. */
 export type WatchUnsent = (answer: ServerResponse, bytes: number) => void
 
 export function createUnsentWatch(bytesMax: number): WatchUnsent {
-  const waiting = new Map<ServerResponse, number>() // in the order in which they were given out
+  const waiting = new Map<ServerResponse, number>() // oldest first
   let totalBytes = 0
 
   function forget(answer: ServerResponse): void {

@@ -1,7 +1,6 @@
 /**
- * A request that was answered before its body had come: the rest is discarded, within bounds, so that the client can
- * finish and read its answer. Closing the connection of a client that still sends destroys the answer: RFC 9112
- * section 9.6.
+ * Discards the rest of a body whose request is already answered, within bounds, so that the client can finish sending and read the answer.
+ * Closing the connection while the client sends would destroy the answer: RFC 9112 section 9.6.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -12,12 +11,11 @@ const CHECK_MS = 100
 
 const expectedBytes = new WeakMap<IncomingMessage, number>()
 
-/** The largest body that the endpoint takes, where that is more than `drainBytesMax`: so much of it is discarded. */
+/** Sets the largest body of the endpoint. This much is discarded if it is more than `drainBytesMax`. */
 export function expectBody(incoming: IncomingMessage, bytesMax: number): void {
   expectedBytes.set(incoming, bytesMax)
 }
 
-/** Watches while Node discards the rest. */
 export function watchDrain(incoming: IncomingMessage, limits: ListenerLimits): void {
   const { socket } = incoming
   const { drainMs, drainBytesPerSecondMin } = limits
@@ -31,10 +29,10 @@ export function watchDrain(incoming: IncomingMessage, limits: ListenerLimits): v
     if (incoming.complete || socket.destroyed) clearInterval(timer)
     else if (isSlow || bytes > bytesMax) socket.destroy()
   }, CHECK_MS)
-  incoming.on('error', () => {}) // the client may give up
+  incoming.on('error', () => {}) // the client may disconnect
 }
 
-/** Has Node, when it ends the connection after an answer, end our side of it only, until the body of `last()` is in. */
+/** When Node ends the connection after an answer, only the server's side is closed until the body of `last()` is complete. */
 export function closeAfterBody(socket: Socket, last: () => IncomingMessage | undefined): void {
   const { destroySoon } = socket
   socket.destroySoon = () => {
