@@ -1,4 +1,4 @@
-/** `/account`: who the caller is, for tools that show each role what it may. Contract section 3.3. */
+/** `/account`: the authenticated user, for tools that adapt to roles. Contract section 3.3. */
 
 import * as z from 'zod'
 import { ROLES } from '../domain/roles.ts'

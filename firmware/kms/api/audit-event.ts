@@ -1,4 +1,4 @@
-/** What the audit log says of a request. Contract section 7.6. */
+/** Builds audit records of requests. Contract section 7.6. */
 
 import type { AuditEvent, AuditLineKind } from '../../audit/chain.ts'
 import { USER_ID_PATTERN } from '../domain/identifiers.ts'
@@ -8,7 +8,7 @@ import type { Services } from './services.ts'
 
 type Audited = KmsAttempt<Services> & { endpoint: Declaration<Services> }
 
-/** Nothing of it is taken from the query; of the body only what the declaration tells as `facts`. */
+/** Uses nothing of the query, and of the body only the `facts` of the declaration. */
 export function auditEvent(attempt: Audited, status: number, time: string): AuditEvent {
   const { endpoint: declaration, caller, claimed = '', address, params = {}, request, result } = attempt
   const { path } = declaration
@@ -31,7 +31,7 @@ export function auditEvent(attempt: Audited, status: number, time: string): Audi
   }
 }
 
-/** As the API documents show them. */
+/** Method and path, as in the API documents. */
 function actionOf(declaration: Declaration<Services>): string {
   const { method, path } = declaration
   const known = actions.get(declaration)
@@ -44,8 +44,8 @@ function actionOf(declaration: Declaration<Services>): string {
 const actions = new WeakMap<Declaration<Services>, string>()
 
 /**
- * The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change, and what ended before the
- * key was to be used, for want of a key, of room in the log or of a valid body, is no use.
+ * Selects the ring of a record. Requests that were refused or had no effect are never a `change`. Requests that ended before the key was
+ * used (missing key, full log, invalid body) are not a `use`.
  */
 export function kindOf({ endpoint, request }: Audited, status: number): AuditLineKind {
   const kind = auditKind(endpoint)
@@ -53,7 +53,7 @@ export function kindOf({ endpoint, request }: Audited, status: number): AuditLin
   return kind === 'change' && status < 300 ? 'change' : 'refusal'
 }
 
-/** Only what is an ID or a plain word: parameters were not checked when a caller is refused. */
+/** Keeps only IDs and plain words, because the parameters of a refused caller are unchecked. */
 function facts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const plain = Object.entries(values).filter(([, value]) => value !== undefined && FACT.test(value))
   return Object.fromEntries(plain) as Record<string, string>
@@ -61,7 +61,6 @@ function facts(values: Readonly<Record<string, string | undefined>>): Record<str
 
 const FACT = new RegExp(`${USER_ID_PATTERN.source}|^[A-Za-z0-9_.:, -]{1,128}$`)
 
-/** The id that was generated or given to what was made. */
 function madeBy(result: KmsAttempt<Services>['result']): string | undefined {
   if (result === undefined) return undefined
   if ('json' in result && typeof result.json === 'object' && result.json !== null && 'id' in result.json)

@@ -1,4 +1,4 @@
-/** `/audit`: who did what. Beyond the reference's endpoints; contract section 7.6. */
+/** `/audit`: the audit log, an extension of the reference's API. Contract section 7.6. */
 
 import * as z from 'zod'
 import type { Appliance } from '../../appliance/appliance.ts'
@@ -12,7 +12,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 const PAGE_LINES_MAX = 1000
 const PAGE_LINES_DEFAULT = 100
-const ACTION_CHARACTERS_MAX = 128 // longer than any
+const ACTION_CHARACTERS_MAX = 128 // longer than any action
 
 const LINES_TYPE = 'application/jsonl'
 
@@ -66,7 +66,6 @@ const page = z
   .object({ lines: z.array(auditLine), next: z.int().optional(), head: auditHead })
   .meta({ id: 'AuditPage' })
 
-/** An account of the chat, by its number there. */
 const chatUser = z
   .string()
   .regex(/^chat:\d{0,15}$/, 'not a valid user ID')
@@ -119,7 +118,7 @@ const auditOf = ({ audit }: Appliance): AuditLog => {
   return audit
 }
 
-/** Ends with the session it began in. */
+/** Ends when the session ends in which the download began. */
 function whileOpen(appliance: Appliance, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const session = appliance.open()
   return passOn(chunks, ({ done }) => {

@@ -19,7 +19,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 const BYTES_TYPE = 'application/octet-stream'
 const FORM_TYPE = 'multipart/form-data'
 const FORMS = { nethsm: 'a NetHSM', coffer: 'Coffer' } as const
-/** Answers name the form in it and what is missing from the backup; absent where nothing is missing. */
+/** Headers that name the backup's format and its missing parts; the second is absent if nothing is missing. */
 const FORM_HEADER = 'coffer-backup-form'
 const OMITS_HEADER = 'coffer-backup-omits'
 const BACKUP_BYTES_EXPECTED_MAX = 1024 * MIB // a million keys
@@ -185,7 +185,7 @@ export const backupDeclarations = [
 
 type Given = z.output<typeof restoreQuery>
 
-/** Two parts in any order: `arguments`, and the backup under whatever name. Throws `invalid`. */
+/** Reads two parts in any order: `arguments`, and the backup under any name. Throws `invalid`. */
 async function receiveForm(
   upload: AsyncIterable<Uint8Array>,
   contentType: string,

@@ -1,11 +1,11 @@
-/** What Prometheus is told of the chat beside the appliance: its state and how large it is. Contract section 4.8. */
+/** Metrics of the chat for Prometheus: its state and sizes. Contract section 4.8. */
 
 import type { ChatService } from '../../chat/link/chat-service.ts'
 import type { Family, Metric } from './prometheus.ts'
 
 const STATES = ['none', 'starting', 'running', 'failed'] as const satisfies readonly ChatService['state'][]
 
-/** The figures of the keys do not wait longer for a chat that is busy with itself. */
+/** The appliance's metrics must not wait longer for a busy chat. */
 const WAIT_MS_MAX = 1000
 
 const family = (name: string, help: string): Family => ({ name: `coffer_chat_${name}`, type: 'gauge', help })
@@ -18,7 +18,7 @@ const SIZES = {
   queues: family('queues', 'Event queues of clients of the chat.'),
 }
 
-/** The sizes only of one that runs and answers in time. */
+/** Includes sizes only if the chat is running and answers in time. */
 export async function chatMetrics(chat: ChatService): Promise<Metric[]> {
   const figures = chat.state === 'running' ? await inTime(chat.figures()) : null
   const now = chat.state
@@ -31,7 +31,7 @@ export async function chatMetrics(chat: ChatService): Promise<Metric[]> {
   return [...states, ...sizes.map(([name, value]) => ({ value, family: SIZES[name] }))]
 }
 
-/** Null when it takes too long, and when it ends meanwhile. */
+/** Resolves to null on a timeout, or if the chat ends meanwhile. */
 async function inTime<T>(answer: Promise<T>): Promise<T | null> {
   const { promise: late, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(() => resolve(null), WAIT_MS_MAX)

@@ -1,4 +1,6 @@
-/** `/chat`: the team chat's organization, which the appliance's administrator makes and cannot read. Contract section 3.8. */
+/**
+ * `/chat`: the organization of the team chat. The appliance's administrator creates it and cannot read its messages. Contract section 3.8.
+ */
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
@@ -9,14 +11,14 @@ import { tlsDeclarations } from './config-tls.ts'
 import { passphrase, text } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
-const NAME_BYTES_MAX = 160 // 40 characters, which the chat counts
+const NAME_BYTES_MAX = 160 // 40 characters, which the chat checks
 const EMAIL_BYTES_MAX = 254 // RFC 5321 section 4.5.3.1.3
 const FULL_NAME_BYTES_MAX = 400
 const URL_BYTES_MAX = 500
-const JWT_KEY_CHARACTERS_MAX = 4096 // a public key of RSA with 8192 bits in PEM has 1500
+const JWT_KEY_CHARACTERS_MAX = 4096 // an RSA public key with 8192 bits has 1500 in PEM
 const QUOTA_MIB_MAX = 1_000_000_000
 
-/** Where people find the chat: an origin, since clients put their own path behind it. */
+/** URL of the chat: an origin, because clients append their own paths. */
 const origin = text(0, URL_BYTES_MAX)
   .refine((value) => value === '' || isOrigin(value), 'must be like https://chat.example.org')
   .meta({ description: 'An origin such as https://chat.example.org; empty: the one that a request names.' })
@@ -29,7 +31,7 @@ function isOrigin(value: string): boolean {
 const OUTGOING_HOSTS_MAX = 100
 const HOST_BYTES_MAX = 260 // a name (RFC 1035 section 3.1) and a port
 
-/** As it stands in a URL: in lower case, an IPv6 address in brackets. */
+/** Host as in a URL: lower case, IPv6 in brackets. */
 const outgoingHost = text(1, HOST_BYTES_MAX)
   .refine(
     (host) => URL.parse(`https://${host}`)?.host === host && !/\.(?:$|:)/.test(host),
@@ -131,13 +133,13 @@ function chatOf({ services }: { services: Services }): ChatService {
   return services.chat
 }
 
-/** Throws `notFound` where there is no organization. */
+/** Throws `notFound` if there is no organization. */
 function expectOrganization(request: { services: Services }): void {
   if (chatOf(request).state === 'none') throw new CofferError('notFound', 'There is no organization')
 }
 
 const describe = async (chat: ChatService): Promise<z.infer<typeof status>> => {
-  const figures = chat.state === 'running' ? await chat.figures().catch(() => null) : null // it may end meanwhile
+  const figures = chat.state === 'running' ? await chat.figures().catch(() => null) : null // the chat may end meanwhile
   const { state, problem, port } = chat
   const known = { state, ...(problem !== null && { problem }), ...(port !== null && { port }) }
   if (figures === null || state !== 'running') return known
@@ -243,7 +245,7 @@ export const chatDeclarations = [
   declare({
     method: 'POST',
     path: '/chat/recover-owner',
-    summary: 'A new password for an owner who has forgotten his; the keys of the account are revoked.',
+    summary: 'A new password for an owner who has forgotten theirs; the keys of the account are revoked.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,

@@ -1,6 +1,6 @@
 /**
- * `/cluster`: the members of the cluster, of which a node that is alone tells itself. Where there is no etcd, every change is refused,
- * after the checks that a cluster makes, too. Contract sections 3.6 and 4.8.
+ * `/cluster`: the members of the cluster; a standalone node reports itself. Without etcd all changes are refused, after the same checks as
+ * in a cluster. Contract sections 3.6 and 4.8.
  */
 
 import * as z from 'zod'
@@ -14,10 +14,10 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from 
 
 const URL_CHARACTERS_MAX = 1024
 
-/** Nobody among the users. */
+/** Account name of callers that show the unlock passphrase; not a user. */
 const UNLOCKER = 'unlock'
 
-/** Of one request; no member has more. */
+/** Bound per request; no member has more. */
 const URLS_MAX = 64
 
 const peerUrl = z
@@ -91,23 +91,21 @@ const viewOf = ({ id, name, urls, isLearner }: Member): z.output<typeof member> 
 
 const listOf = (request: { services: Services }) => membersOf(request).list.map(viewOf)
 
-/** For the audit log. */
 const hostsOf = ({ body }: { body: z.output<typeof newUrls.schema> }) => ({
   hosts: body.urls.map((url) => (URL.canParse(url) ? new URL(url).host : '')).join(', '),
 })
 
-/** What etcd knows of the members. */
 const prepare = (request: { services: Services }): Promise<void> => membersOf(request).refresh()
 
 const exists = (request: Target): void => void membersOf(request).expect(request.params.member)
 
 const NOT_AVAILABLE = 'Clustering is not available'
 
-/** Throws `invalid` where there is no etcd. */
+/** Throws `invalid` without etcd. */
 const expectAvailable = ({ services }: { services: Services }): void =>
   void expectService(services.appliance.cluster.node)
 
-/** Throws `invalid` for what etcd would not take. */
+/** Throws `invalid` for URLs that etcd would refuse. */
 const peerUrls = ({ urls }: { urls: readonly string[] }): string[] =>
   urls.map((url) => {
     if (!isPeerUrl(url)) throw new CofferError('invalid', `urls: not an https URL with port ${PEER_PORT}`)
@@ -169,7 +167,7 @@ export const clusterDeclarations = [
       412: 'The cluster is not in a state for it, or it is this node, whose certificate does not name that host.',
     },
     handle: async (request) => {
-      exists(request) // only now: a PUT looks for its resource after its body
+      exists(request) // late, because a PUT looks for its resource after its body
       expectAvailable(request)
       const { services, caller, params, body } = request
       await services.appliance.cluster.members.setUrls(params.member, peerUrls(body))
@@ -266,7 +264,7 @@ export const clusterDeclarations = [
       const passphrase = credentials!.withSecret((bytes) => copySecret(bytes))
       try {
         const isRight = await appliance.limiter.attempt(address, UNLOCK_USER, async (place) => {
-          if (appliance.audit === undefined) return null // the store is closed: nothing could tell a right one
+          if (appliance.audit === undefined) return null // the store is closed, so no passphrase can be verified
           try {
             await appliance.cluster.leaving.forceNew(passphrase, place)
             return true
@@ -285,7 +283,6 @@ export const clusterDeclarations = [
   }),
 ]
 
-/** Host and port and nothing more. */
 function isPeerUrl(url: string): boolean {
   const match = /^https:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d+)\/?$/.exec(url)
   return match !== null && Number(match[1]) === PEER_PORT && URL.canParse(url)

@@ -1,10 +1,10 @@
-/** `/config/console`: whether the page for browsers is served. Contract section 3.4. */
+/** `/config/console`: switches the web console on and off. Contract section 3.4. */
 
 import { CofferError } from '../../base/error.ts'
 import { onOff } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
-/** Whoever started the appliance and its Administrators both have to want the page. */
+/** The web console is on only if both the start options and the Administrators allow it. */
 export const isConsoleOn = ({ console, appliance }: Services): boolean => console && appliance.configuration.console
 
 const show = ({ services }: { services: Services }) => ({ status: isConsoleOn(services) ? 'on' : 'off' })
@@ -32,7 +32,7 @@ export const configConsoleDeclarations = [
     body: { kind: 'json', schema: onOff },
     facts: ({ body }) => ({ status: body.status }),
     answers: EMPTY,
-    errors: { 412: 'Whoever started the appliance has switched the page off: `COFFER_CONSOLE`.' },
+    errors: { 412: 'The setting `COFFER_CONSOLE` has switched the page off.' },
     handle: ({ services, caller, body: { status } }) => {
       if (status === 'on' && !services.console)
         throw new CofferError('unavailable', 'The page is switched off by the setting COFFER_CONSOLE')

@@ -11,7 +11,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from 
 const ipv4 = z.string().refine(isIPv4, 'not an IPv4 address').meta({ format: 'ipv4' })
 const ipv6 = z
   .string()
-  .refine((text) => isIPv6(text) && !text.includes('%'), 'not an IPv6 address') // a zone says nothing beyond a machine
+  .refine((text) => isIPv6(text) && !text.includes('%'), 'not an IPv6 address') // a zone has no meaning on other machines
   .meta({ format: 'ipv6' })
 
 const NO_GATEWAY = '0.0.0.0'
@@ -65,7 +65,7 @@ const ntp = z
   })
   .meta({ id: 'Ntp', examples: [{ ntpIP: '192.168.1.2', ntsName: 'time.example.org' }] })
 
-/** The reference sends and takes empty texts for what is not set. */
+/** The reference uses empty texts for missing values. */
 const setNtp = ntp.transform(
   ({ ntpIP, ntsName }): Ntp => ({
     ...(ntpIP && { ntpIP }),
@@ -185,7 +185,6 @@ export const configNetworkDeclarations = [
   }),
 ]
 
-/** Ones, then zeros. */
 function isContiguous(netmask: string): boolean {
   const zeros = netmask.split('.').reduce((bits, byte) => bits * 256 + (255 - Number(byte)), 0)
   return Number.isInteger(Math.log2(zeros + 1))

@@ -1,4 +1,4 @@
-/** `/config/tls` and `/cluster/tls`: keys, certificates, the cluster's authority. Contract sections 3.4, 3.6, 4.6, 6.5 and 6.6. */
+/** `/config/tls` and `/cluster/tls`: keys, certificates and the cluster CA. Contract sections 3.4, 3.6, 4.6, 6.5 and 6.6. */
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
@@ -23,18 +23,17 @@ const upload = { kind: 'raw', types: [PEM_TYPE], parse: (bytes: Uint8Array) => b
 
 interface TlsOwner {
   path: string
-  /** As the summaries name it, and as the log does. */
+  /** Name of the certificate's owner in summaries and in the log. */
   owner: string
   log: string
-  /** When a new certificate is used, for the summaries. */
+  /** When a new certificate takes effect, for the summaries. */
   effect?: string
-  /** Throws `notFound` where there is no such port. */
+  /** Throws `notFound` if there is no such port. */
   tlsOf: (request: { services: Services }) => TlsSettings
-  /** Whether a cluster's authority may have to sign. */
+  /** True if the certificate may have to be signed by a cluster CA. */
   isOfCluster: boolean
 }
 
-/** Key and certificates of a port, or of a member of a cluster. */
 export const tlsDeclarations = ({
   path,
   owner,
@@ -127,10 +126,10 @@ export const configTlsDeclarations = [
     ...{ path: '/config/tls', owner: 'the TLS port', log: 'TLS', isOfCluster: true },
     tlsOf: (request) => configurationOf(request).tls,
   }),
-  ...authorityDeclarations('/config/tls/cluster-ca.pem'), // clients of NetHSM up to 5.0 know no other
+  ...authorityDeclarations('/config/tls/cluster-ca.pem'), // NetHSM clients up to 5.0 use only this path
 ]
 
-/** Derived from the names of client functions: contract section 3.6. */
+/** Path derived from the names of client functions: contract section 3.6. */
 const CLUSTER_TLS = '/cluster/tls'
 
 export const clusterTlsDeclarations = [
@@ -142,7 +141,6 @@ export const clusterTlsDeclarations = [
   ...authorityDeclarations(`${CLUSTER_TLS}/ca.pem`),
 ]
 
-/** The authority of a cluster. */
 function authorityDeclarations(path: string) {
   return [
     declare({

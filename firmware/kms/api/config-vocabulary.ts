@@ -1,4 +1,4 @@
-/** `/config/vocabulary`: the names of members in answers. Contract sections 3.4 and 5 (row 23). */
+/** `/config/vocabulary`: member names in answers. Contract sections 3.4 and 5 (row 23). */
 
 import * as z from 'zod'
 import { MEMBERS } from '../../configuration/vocabulary.ts'

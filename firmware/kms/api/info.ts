@@ -1,4 +1,4 @@
-/** Who made this, and how it is: `/info` and `/health`. Contract section 3.1. */
+/** `/info` and `/health`: vendor, version and state. Contract section 3.1. */
 
 import * as z from 'zod'
 import { type DiskState, describeDisk } from '../../base/disk-space.ts'
@@ -27,7 +27,7 @@ const diagnose = z
 type Line = { level: string; msg: string }
 
 function diskLines({ space, state }: Services['appliance']): Line[] {
-  if (state === 'Failed') return [] // there may be no store to look beside
+  if (state === 'Failed') return [] // there may be no store
   const disk: DiskState = space.state()
   const level = { ok: 'info', low: 'warning', full: 'error' }[disk.level]
   return disk.level === 'ok' ? [] : [{ level, msg: describeDisk(disk) }]

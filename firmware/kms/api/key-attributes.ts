@@ -1,4 +1,4 @@
-/** What of a key can be changed: its id, label, tags and certificate. Contract sections 3.2, 5 (row 12), 6.6 and 7.4. */
+/** Changes of a key's id, label, tags and certificate. Contract sections 3.2, 5 (row 12), 6.6 and 7.4. */
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'

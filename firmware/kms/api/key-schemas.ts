@@ -1,4 +1,4 @@
-/** Bodies of the key endpoints, both vocabularies. Contract sections 4.4 to 4.6 and 5 (rows 1 to 8). */
+/** Bodies of the key endpoints in both vocabularies. Contract sections 4.4 to 4.6 and 5 (rows 1 to 8). */
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
@@ -15,7 +15,7 @@ const keyType = z
   .meta({ id: 'KeyType', description: '`type` and `algorithm` mean the same; one of them is needed.' })
 const restrictions = z.strictObject({ tags: tags.optional() }).meta({ id: 'Restrictions' })
 
-const MECHANISMS_MAX = MECHANISM_NAMES.length * 4 // repetitions are forgiven, floods are not
+const MECHANISMS_MAX = MECHANISM_NAMES.length * 4 // tolerates repetitions within a bound
 
 const attributes = {
   mechanisms: mechanisms.max(MECHANISMS_MAX),
@@ -32,13 +32,13 @@ const newKey = ({ mechanisms, restrictions, label }: Attributes): NewKey => ({
   label: label ?? '',
 })
 
-/** A request that fails names a member; what is not about one member is told here. */
+/** Adds an issue that concerns no single member. */
 function refuse(context: z.core.$RefinementCtx, message: string): typeof z.NEVER {
   context.issues.push({ code: 'custom', message, input: undefined })
   return z.NEVER
 }
 
-/** Exactly one type, under either name or both. */
+/** Requires exactly one type, under either name or both. */
 export function typeNameOf(
   { type, algorithm }: { type?: KeyTypeName | undefined; algorithm?: KeyTypeName | undefined },
   context: z.core.$RefinementCtx,
@@ -49,7 +49,6 @@ export function typeNameOf(
   return name
 }
 
-/** An empty id stands for none. */
 const wantedId = z.union([id, z.literal('')]).transform((text) => (text === '' ? undefined : text))
 
 export const keyGenerate = z
@@ -72,7 +71,7 @@ const privateKey = z.union(
 
 const NEITHER = 'must have data, or for RSA primeP, primeQ and publicExponent'
 
-/** Names the member that is wrong, never its value. */
+/** Names the wrong member, never its value. */
 function privateProblem(input: unknown): string {
   if (typeof input !== 'object' || input === null) return 'must be an object'
   const members = 'data' in input ? ['data'] : ['primeP', 'primeQ', 'publicExponent']
@@ -86,7 +85,7 @@ function privateProblem(input: unknown): string {
 
 const isFilledBase64 = (value: unknown): boolean => base64(1).safeParse(value).success
 
-/** A key to import: its fields, or a PEM file from which type and fields follow. */
+/** A key to import: its fields, or a PEM file that determines type and fields. */
 export type KeyImport = { key: NewKey } & ({ typeName: KeyTypeName; material: KeyMaterial } | { pem: Uint8Array })
 
 export const keyImport = z
@@ -111,7 +110,7 @@ export const keyImport = z
 
 const ARGUMENTS = 'arguments'
 
-/** Exactly two parts in any order: `arguments` and the file, whatever its name. */
+/** Requires exactly two parts in any order: `arguments`, and the file under any name. */
 export function keyImportParts(parts: readonly Part[]): KeyImport {
   const file = parts.find(({ name }) => name !== ARGUMENTS)
   const input = parts.find(({ name }) => name === ARGUMENTS)
@@ -125,10 +124,9 @@ export const createId = z.object({ id }).meta({ id: 'CreateId' })
 const ORIGINAL = 'Not with `/config/vocabulary` set to `reference`.'
 const REFERENCE = 'Not with `/config/vocabulary` set to `original`.'
 
-/** Documents describe the default vocabulary, which has these members always. */
+/** Required members in the documents, which describe the default vocabulary. */
 const DESCRIBED = { item: ['id'], key: ['mechanisms', 'type', 'restrictions', 'operations'] }
 
-/** Of a key: `id` is the reference's name of it, `key` the original one. */
 const listed = {
   id: id.optional().meta({ description: REFERENCE }),
   key: id.optional().meta({ description: ORIGINAL }),
@@ -136,7 +134,7 @@ const listed = {
 
 export const keyList = z.array(z.object(listed).meta({ required: DESCRIBED.item })).meta({ id: 'KeyList' })
 
-const OPERATIONS_DESCRIBED_MAX = 2_147_483_647 // as the reference describes it
+const OPERATIONS_DESCRIBED_MAX = 2_147_483_647 // bound in the reference's description
 
 const details = {
   mechanisms,
@@ -153,7 +151,6 @@ const details = {
   label: label.optional().meta({ description: `Absent when empty. ${REFERENCE}` }),
 }
 
-/** A key as it is shown. */
 export const key = z.object(details).meta({ id: 'Key', required: DESCRIBED.key })
 
 export const keyPage = z

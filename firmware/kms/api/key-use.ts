@@ -1,4 +1,4 @@
-/** Using keys: sign, decrypt, encrypt, public key and certificate request. Contract sections 3.2, 4.6 and 6. */
+/** Use of keys: sign, decrypt, encrypt, public key and certificate request. Contract sections 3.2, 4.6 and 6. */
 
 import * as z from 'zod'
 import { decodeBase64, encodeBase64 } from '../../base/base64.ts'
@@ -13,9 +13,9 @@ import { declare, domainOf, OPERATIONAL, OPERATORS, PEM_TYPE, READERS } from './
 
 const USE_BODY_BYTES_MAX = 67 * 1024 * 1024 // contract 1.5
 
-const SUBJECT_BYTES_MAX = 1024 // X.520 allows 64 to 255 characters; room for programs that do not care
+const SUBJECT_BYTES_MAX = 1024 // X.520 allows 64 to 255 characters; some programs send more
 
-// Of the examples in the API documents: SHA-256 of nothing, and sixteen zeros.
+// Examples of the API documents: SHA-256 of an empty text, and sixteen zeros.
 const DIGEST = '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
 const BLOCK = 'AAAAAAAAAAAAAAAAAAAAAA=='
 
@@ -48,7 +48,7 @@ export const subject = z
   })
   .meta({ id: 'Subject', examples: [{ commonName: 'web.example.org', organizationName: 'Example' }] })
 
-/** What is no base64 is refused behind the tag restriction: contract 1.7 note (e). */
+/** Malformed base64 is refused after the tag restriction is checked: contract 1.7 note (e). */
 const input =
   (bytes: Uint8Array | null, field: string): Input =>
   () => {

@@ -1,4 +1,4 @@
-/** A key as it is shown, with the members that `/config/vocabulary` asks for. Contract sections 4.6 and 5 (rows 1, 7, 8, 23). */
+/** A key in answers, with the members that `/config/vocabulary` selects. Contract sections 4.6 and 5 (rows 1, 7, 8, 23). */
 
 import type { z } from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
@@ -12,7 +12,6 @@ type Key = z.infer<typeof key>
 
 export const membersOf = ({ services }: { services: Services }): Vocabulary => services.appliance.configuration.members
 
-/** An item of the list of keys. */
 export const nameKey = (id: string, members: Vocabulary): z.infer<typeof keyList>[number] => NAMES[members](id)
 
 const NAMES: Record<Vocabulary, (id: string) => z.infer<typeof keyList>[number]> = {
@@ -41,7 +40,7 @@ function reference({ typeName, tags, label }: Readonly<KeyEntry>, publicKey: Pub
   }
 }
 
-/** Of EC keys it names nothing public: `public.pem` has it. */
+/** EC keys have no public members here: clients read `public.pem`. */
 function original({ typeName }: Readonly<KeyEntry>, publicKey: PublicKey): Partial<Key> {
   const isRsa = publicKey !== null && 'modulus' in publicKey
   return { algorithm: typeName, ...(isRsa && encodePublic(publicKey)) }

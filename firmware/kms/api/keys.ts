@@ -1,4 +1,4 @@
-/** `/keys`: listing, creation, deletion. Contract sections 3.2, 4.6 and 5. */
+/** `/keys`: lists, creates and deletes keys. Contract sections 3.2, 4.6 and 5. */
 
 import * as z from 'zod'
 import type { Vocabulary } from '../../configuration/vocabulary.ts'
@@ -22,7 +22,7 @@ export const keyParams = z.object({ id })
 
 export type KeyTarget = { services: Services; caller: Caller; params: { id: string } }
 
-/** For the endpoints below a key. */
+/** `exists` of the endpoints below a key. */
 export const keyExists = (request: KeyTarget): void => {
   domainOf(request).keys.get(request.caller.namespace, request.params.id)
 }
@@ -32,7 +32,7 @@ const keyVersion = (request: KeyTarget): string | null => {
   return version && `${version} ${membersOf(request)}`
 }
 
-/** What details show has no version: operations are counted without one. */
+/** Lists with details have no version, because counting an operation does not change it. */
 function listVersion(request: Listing): string | undefined {
   const { filter, details, types = 'known' } = request.query
   if (filter !== undefined || details === 'true') return undefined
@@ -108,7 +108,7 @@ const importBody = { kind: 'jsonOrMultipart', schema: keyImport, parts: keyImpor
 
 const created = (id: string) => ({ status: 201, location: `/keys/${id}`, json: { id } }) as const
 
-/** The original API names no body here. */
+/** The original API answers without a body. */
 const generated = (id: string, members: Vocabulary) =>
   members === 'original' ? ({ status: 201, location: `/keys/${id}` } as const) : created(id)
 

@@ -1,4 +1,4 @@
-/** From one state to the next: provision, unlock, lock. Contract sections 2, 3.1 and 7.1. */
+/** Changes of state: provision, unlock, lock. Contract sections 2, 3.1 and 7.1. */
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'

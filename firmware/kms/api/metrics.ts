@@ -1,4 +1,4 @@
-/** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
+/** `/metrics`: a flat JSON object of strings, or Prometheus text. Contract sections 3.1 and 4.8. */
 
 import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
@@ -47,12 +47,11 @@ const CLUSTER_FULL = family('cluster_full', 'gauge', 'Whether nothing can be cha
 const CLUSTER_BYTES = family('cluster_etcd_bytes', 'gauge', "Size of the database of this node's etcd.")
 const DURATIONS = family('http_response_duration_seconds', 'histogram', 'Times of responses.')
 
-/** One of the JSON, under its name there. */
 interface NamedMetric extends Metric {
   name: string
 }
 
-/** In the order of the answer. Sums and repetitions, which Prometheus makes for itself, are of no family. */
+/** In the order of the answer. Sums and repetitions have no family: Prometheus computes them itself. */
 function metricsOf({ appliance, log, traffic, activity, runtime }: Services): NamedMetric[] {
   const byStatus = [...traffic.byStatus].map(([status, value]): NamedMetric => {
     return { name: `http response ${status}`, value, family: RESPONSES, label: ['status', `${status}`] }
@@ -69,7 +68,7 @@ function metricsOf({ appliance, log, traffic, activity, runtime }: Services): Na
     { name: 'kv write', value: appliance.writes, family: WRITES },
     { name: 'log warnings', value: log.counts.warning, family: LOG_ENTRIES, label: ['level', 'warning'] },
     { name: 'log errors', value: log.counts.error, family: LOG_ENTRIES, label: ['level', 'error'] },
-    // Every major collection of this runtime may compact; it does not tell which did.
+    // Every major collection of this runtime may compact; the runtime does not report whether it did.
     { name: 'gc compactions', value: majorCollections },
     { name: 'gc major bytes', value: runtime.heapBytes, family: HEAP },
     { name: 'gc major collections', value: majorCollections, family: COLLECTIONS, label: ['kind', 'major'] },
@@ -78,7 +77,7 @@ function metricsOf({ appliance, log, traffic, activity, runtime }: Services): Na
   ]
 }
 
-/** What the JSON, which is that of the reference, has no place for. */
+/** Further metrics; the reference's JSON has no members for them. */
 function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Metric[] {
   const { users, keys } = appliance.open()
   const now = appliance.state
@@ -92,7 +91,7 @@ function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Met
   ]
 }
 
-/** Nothing to users of a namespace. */
+/** Returns none to users of a namespace. */
 function diskFigures({ appliance }: Services, { namespace }: Caller): Metric[] {
   if (namespace !== '') return []
   const { totalBytes, freeBytes } = appliance.space.usage()
@@ -103,7 +102,7 @@ function diskFigures({ appliance }: Services, { namespace }: Caller): Metric[] {
   ]
 }
 
-/** Nothing of a node that is alone, and nothing to users of a namespace. */
+/** Returns none on a standalone node, and none to users of a namespace. */
 async function clusterFigures({ appliance }: Services, { namespace }: Caller): Promise<Metric[]> {
   const { replica, cluster } = appliance
   if (replica === null || namespace !== '') return []
@@ -125,7 +124,7 @@ async function clusterFigures({ appliance }: Services, { namespace }: Caller): P
   ]
 }
 
-/** Each bucket counts those of the ones before, too. */
+/** Each bucket includes all smaller ones. */
 function histogramOf({ durations, total, totalSeconds }: Traffic): Metric[] {
   let sum = 0
   const buckets = durations.map(({ boundSeconds, count }): Metric => {
@@ -140,7 +139,7 @@ function histogramOf({ durations, total, totalSeconds }: Traffic): Metric[] {
   ]
 }
 
-/** Numbers as text, the response time with all of its decimals. */
+/** Formats numbers; the response time keeps all its decimals. */
 const textOf = ({ value, family }: NamedMetric): string =>
   family === RESPONSE_TIME ? value.toFixed(DECIMALS) : `${value}`
 
@@ -158,7 +157,7 @@ export const metricsDeclarations = [
       textType: PROMETHEUS_TYPE,
     },
     handle: async ({ services, caller }) => {
-      // Before all else: the appliance may be locked while the chat is asked. Of no concern to users of a namespace.
+      // First, because the appliance may be locked during the wait. Users of a namespace do not get it.
       const chat = services.chat !== undefined && caller.namespace === '' ? await chatMetrics(services.chat) : []
       const cluster = await clusterFigures(services, caller)
       const metrics = metricsOf(services)

@@ -10,11 +10,10 @@ export interface Family {
 
 export interface Metric {
   value: number
-  /** None: it is not told to Prometheus. */
+  /** Metrics without a family are not sent to Prometheus. */
   family?: Family
-  /** Tells it from others of its family. */
+  /** Distinguishes metrics of one family. */
   label?: readonly [name: string, value: string]
-  /** What of a histogram it is. */
   suffix?: '_bucket' | '_sum' | '_count'
 }
 
@@ -28,7 +27,7 @@ export function prometheusText(metrics: readonly Metric[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** No label of ours has a character that wants escaping. */
+/** Our labels need no escaping. */
 function sampleOf({ family, label, suffix, value }: Metric): string {
   const labels = label === undefined ? '' : `{${label[0]}="${label[1]}"}`
   return `${family!.name}${suffix ?? ''}${labels} ${value}`

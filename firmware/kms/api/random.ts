@@ -1,4 +1,4 @@
-/** Random bytes for Operators. Contract section 3.1. */
+/** `/random`. Contract section 3.1. */
 
 import * as z from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'

@@ -1,4 +1,4 @@
-/** Figures of the runtime for the metrics, from the start of the watch. Contract section 4.8. */
+/** Metrics of the JavaScript runtime, counted since the watch began. Contract section 4.8. */
 
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 
@@ -6,7 +6,6 @@ export interface RuntimeFigures {
   readonly uptimeSeconds: number
   readonly majorCollections: number
   readonly minorCollections: number
-  /** What is in use of the managed heap. */
   readonly heapBytes: number
 }
 

@@ -1,4 +1,4 @@
-/** Building blocks for request schemas: contract sections 1.1, 1.2 and 4.1. Each documents itself in the API documents. */
+/** Schemas shared by requests, with their descriptions for the API documents. Contract sections 1.1, 1.2 and 4.1. */
 
 import * as z from 'zod'
 import { BASE64, readBase64 } from '../../base/base64.ts'
@@ -14,7 +14,6 @@ export const tag = id.meta({ examples: ['berlin'] })
 
 export const namespaceId = id.meta({ examples: ['backend'] })
 
-/** `name` or `namespace~name`. */
 export const userId = z
   .string()
   .regex(USER_ID_PATTERN, 'not a valid user ID')
@@ -46,7 +45,7 @@ export const passphrase = z
     return z.NEVER
   })
 
-/** A passphrase that is only compared: no bounds. */
+/** A passphrase that is only compared, so it has no bounds. */
 export const presentedPassphrase = z
   .string()
   .meta({ format: 'password' })
@@ -57,7 +56,6 @@ export const presentedPassphrase = z
     return z.NEVER
   })
 
-/** Text as it is kept and shown: valid UTF-8, at most `bytesMax` bytes. */
 export const text = (bytesMin: number, bytesMax: number) =>
   z
     .string()
@@ -71,19 +69,17 @@ const LABEL_BYTES_MAX = 32
 
 export const label = text(0, LABEL_BYTES_MAX).meta({ description: 'At most 32 bytes of UTF-8.' })
 
-/** Every tag of a key or a user; far above any use, so that one request cannot make a record of the whole body limit. */
+/** Far more tags than keys or users have, so that a request cannot make a record as large as its body. */
 const TAGS_MAX = 1024
 
-/** Tags as a set, in ascending order. */
 export const tags = z
   .array(id)
   .max(TAGS_MAX)
   .transform((list) => [...new Set(list)].sort())
 
-/** Base64 text that the handler decodes itself with `decodeBase64`, where the contract puts other checks before. */
+/** Base64 that the handler decodes with `decodeBase64`, where the contract has other checks first. */
 export const base64Text = z.string().meta({ id: 'Base64', contentEncoding: 'base64', pattern: BASE64.source })
 
-/** Base64, decoded. */
 export const base64 = (bytesMin = 0, bytesMax = Number.POSITIVE_INFINITY) =>
   base64Text.transform((value, context) => {
     const bytes = readBase64(value)
@@ -93,16 +89,15 @@ export const base64 = (bytesMin = 0, bytesMax = Number.POSITIVE_INFINITY) =>
     return z.NEVER
   })
 
-/** A positive number in a query, as text. */
 export const count = (max: number) =>
   z
     .string()
-    .regex(/^[1-9]\d{0,14}$/, 'not a positive number') // a safe integer
+    .regex(/^[1-9]\d{0,14}$/, 'not a positive number') // always a safe integer
     .refine((text) => Number(text) <= max, `at most ${max}`)
 
 export const integer = (min: number, max: number) => z.int().min(min).max(max)
 
-/** RFC 3339 in UTC, as milliseconds since the epoch; fractions of a second are dropped. */
+/** RFC 3339 in UTC, converted to milliseconds since 1970. Fractions of a second are dropped. */
 export const timestamp = z
   .string()
   .meta({ id: 'Timestamp', format: 'date-time', examples: ['2024-05-17T12:00:00Z'] })
@@ -120,13 +115,13 @@ export function readTimestamp(value: string): number | null {
   if (match === null) return null
   const timeMs = Date.parse(`${match[1]}T${match[2]}Z`)
   if (Number.isNaN(timeMs)) return null
-  // The parser lets 30 February roll over into March.
+  // Date lets 30 February roll over to March.
   return new Date(timeMs).toISOString().startsWith(match[1]!) ? timeMs : null
 }
 
 const encoder = new TextEncoder()
 
-/** Null for text with half a surrogate pair: it has no UTF-8 form, and the encoder would change it silently. */
+/** Returns null for unpaired surrogates, which the encoder would replace silently. */
 const toUtf8 = (value: string): Uint8Array<ArrayBuffer> | null => (value.isWellFormed() ? encoder.encode(value) : null)
 
 const bounds = (min: number, max: number): string =>

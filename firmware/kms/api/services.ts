@@ -1,4 +1,4 @@
-/** What the handlers work with, and the forms of declarations all of them share. */
+/** Services of the handlers, and shared helpers for declarations. */
 
 import type { Appliance } from '../../appliance/appliance.ts'
 import type { Log } from '../../base/log.ts'
@@ -13,16 +13,15 @@ import type { Operational } from '../domain/operational.ts'
 import { type Declaration, type EndpointAccess, endpoint } from '../pipeline/endpoint.ts'
 import type { RuntimeFigures } from './runtime.ts'
 
-/** Names and version, as `GET /info` and the API documents show them. */
+/** Vendor, product and version for `GET /info` and the API documents. */
 export interface ProductInfo {
   vendor: string
   product: string
   version: string
-  /** Tells builds of one version apart. */
   build?: string
-  /** Which version was tried last and why it was left. */
+  /** The version that was tried last and the reason for its rollback. */
   fallback?: string | null
-  /** The RSA arithmetic in use, and why. */
+  /** RSA implementation in use, and the reason. */
   engine?: string
 }
 
@@ -38,22 +37,21 @@ export interface Services {
   traffic: Traffic
   runtime: RuntimeFigures
   bootManager: BootManager
-  /** Absent in tests that have none. */
+  /** Absent in tests without etcd. */
   etcd?: EtcdService | undefined
   stager: Stager
-  /** Absent where there is no place for one. */
   chat?: ChatService | undefined
-  /** False where whoever started the appliance wants no page for browsers, whatever its Administrators say. */
+  /** False if the start options disable the web console, regardless of the Administrators' setting. */
   console: boolean
-  /** False where the network settings are kept and shown, and nothing else. */
+  /** False if network settings are only stored and shown. */
   appliesNetwork: boolean
 }
 
-/** `endpoint` for these services; what a request carries is inferred from its schemas. */
+/** Types `endpoint` for these services; request types are inferred from the schemas. */
 export const declare = <P, Q, B>(declaration: Declaration<Services, P, Q, B>): Declaration<Services> =>
   endpoint(declaration)
 
-/** The domain; throws `unavailable` when a lock came between. */
+/** Throws `unavailable` if the appliance was locked meanwhile. */
 export const domainOf = ({ services }: { services: Services }): Operational => services.appliance.open()
 
 export const OPERATIONAL: readonly ApplianceState[] = ['Operational']

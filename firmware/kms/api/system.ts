@@ -1,4 +1,4 @@
-/** The appliance as a machine: what it is, restart, shutdown, factory reset. Contract sections 3.5 and 4.8. */
+/** `/system`: information, restart, shutdown, factory reset. Contract sections 3.5 and 4.8. */
 
 import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
@@ -7,7 +7,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from 
 
 const NOT_APPLICABLE = 'N/A'
 
-/** The version of the reference's API. Published clients take a lower one for an old NetHSM and refuse to work. */
+/** API version of the reference. Published clients refuse to work with a lower one. */
 const API_VERSION = '5.0'
 
 const systemInfo = z
@@ -22,7 +22,7 @@ const systemInfo = z
   })
   .meta({ id: 'SystemInfo' })
 
-/** Beyond the reference, in an answer of its own: contract section 5, row 23. */
+/** Extension of the reference with an answer of its own: contract section 5, row 23. */
 const systemSoftware = z
   .object({
     version: z.string().meta({ description: 'Of this software.' }),
@@ -54,7 +54,7 @@ const describeSoftware = ({ info }: Services): z.infer<typeof systemSoftware> =>
   ...(info.fallback && { updateFallback: info.fallback }),
 })
 
-/** A failed appliance can be restarted and erased by anybody who reaches it: it has nobody to ask. */
+/** In state Failed all clients may restart and reset the appliance, because it cannot authenticate them. */
 const OPEN_IN_FAILED: EndpointAccess = { ...ROOT_ADMINISTRATORS, publicIn: ['Failed'] }
 
 export const systemDeclarations = [
@@ -113,7 +113,7 @@ export const systemDeclarations = [
   }),
 ]
 
-/** The boot manager lets answers that are under way, this one included, go out before it acts. */
+/** The boot manager waits for pending answers, including this one, before it acts. */
 async function act(
   { appliance, bootManager, log }: Services,
   action: 'reboot' | 'shutdown' | 'factoryReset',

@@ -1,4 +1,4 @@
-/** `/system/update`: a signed image comes in, is looked at, and is committed or cancelled. Contract sections 3.5 and 9. */
+/** `/system/update`: uploads a signed image, checks it, and commits or cancels the update. Contract sections 3.5 and 9. */
 
 import * as z from 'zod'
 import { IMAGE_BYTES_MAX } from '../../release/manifest.ts'

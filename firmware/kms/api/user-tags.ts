@@ -1,4 +1,4 @@
-/** `/users/{id}/tags`: which restricted keys an Operator may use. Contract sections 3.3 and 7.4. */
+/** `/users/{id}/tags`: tags that let an Operator use restricted keys. Contract sections 3.3 and 7.4. */
 
 import * as z from 'zod'
 import { id, tag, userId } from './schema.ts'

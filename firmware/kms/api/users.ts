@@ -9,7 +9,7 @@ import { passphraseBody } from './lifecycle.ts'
 import { count, namespaceId, role, tag, text, userId } from './schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
-const REAL_NAME_BYTES_MAX = 4096 // no name is longer; the whole list of users stays in memory
+const REAL_NAME_BYTES_MAX = 4096 // longer than any name; the list of users stays in memory
 
 const realName = text(0, REAL_NAME_BYTES_MAX)
 const user = passphraseBody.extend({ realName, role }).meta({
@@ -81,7 +81,6 @@ const exists = (request: Target): void => {
 
 const version = (request: Target): string | null => domainOf(request).users.version(request.params.user)
 
-/** Runs `create` and wipes the passphrase. */
 async function withUser<T>(body: NewUser, create: (user: NewUser) => Promise<T>): Promise<T> {
   try {
     return await create(body)
@@ -169,7 +168,8 @@ export const userDeclarations = [
     access: ADMINISTRATORS,
     params,
     version: (request) => {
-      // Conditions tell whether a user exists: nothing to those who may not know. Without any, the body comes first.
+      // Conditions would reveal whether a user exists, so unauthorized callers are refused first. Without conditions, the body is read
+      // first.
       domainOf(request).users.authorizeChange(request.caller, request.params.user)
       return version(request)
     },

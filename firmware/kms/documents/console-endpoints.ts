@@ -1,14 +1,14 @@
-/** The page for browsers as endpoints, in every state and on trial: `/`, its scripts and style sheet, and the command `coffer`. */
+/** Serves the web console (`/`, scripts and style sheet) and the CLI `coffer`, in every state and on trial. */
 
 import { hash } from 'node:crypto'
 import { STATES } from '../../base/states.ts'
 import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-headers.ts'
 import { type Declaration, endpoint } from '../pipeline/endpoint.ts'
 
-/** What the bundler has made of firmware/console and tools/coffer. */
+/** Output of the bundler for firmware/console and tools/coffer. */
 export interface ConsoleFiles {
   html: string
-  /** `name` is made of the contents, `<hash>.js`: `/console/<hash>.js` is the same for ever. */
+  /** `name` is `<hash>.js`, made of the content, so `/console/<hash>.js` never changes. */
   scripts: readonly { name: string; text: string }[]
   css: { name: string; text: string }
   command: string | null
@@ -18,7 +18,7 @@ const HEADERS = pageHeaders({ 'img-src': "'self' data:", 'connect-src': "'self'"
 
 const SCRIPT_TYPE = 'text/javascript'
 
-/** With full paths: they stand outside the base path of the API. While `isOn` says no they are unknown. */
+/** Endpoints with full paths, outside the API's base path. They are unknown while `isOn` returns false. */
 export function consoleDeclarations<S>(
   { html, scripts, css, command }: ConsoleFiles,
   isOn: (services: S) => boolean,

@@ -1,20 +1,19 @@
-/** An example request of an operation, as a command line of curl(1). */
+/** Renders an example request of an operation as a curl(1) command. */
 
 import { COMPONENTS, type JsonSchema } from './json-schema.ts'
 import type { OpenApi, OpenApiOperation } from './openapi.ts'
 
-/** Which user of the examples has which role. */
 const USERS: Readonly<Record<string, string>> = {
   Administrator: 'admin',
   Operator: 'operator',
   Metrics: 'metrics',
   Backup: 'backup',
 }
-const UNLOCKER = 'unlock' // where no role may call
+const UNLOCKER = 'unlock' // for operations without a role
 
 const BYTES_TYPE = 'application/octet-stream'
 
-/** `$coffer` stands for the address of the API, up to and with the base path. */
+/** `$coffer` stands for the API's address, base path included. */
 export function curlExample(
   method: string,
   path: string,
@@ -65,5 +64,5 @@ function schemaExample(schema: JsonSchema, components: Readonly<Record<string, J
   return $ref === undefined ? undefined : schemaExample(components[$ref.slice(COMPONENTS.length)] ?? {}, components)
 }
 
-/** For a shell: POSIX.1 XCU section 2.2.2. */
+/** Quotes for a shell: POSIX.1 XCU section 2.2.2. */
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

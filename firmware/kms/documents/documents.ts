@@ -1,4 +1,4 @@
-/** The API documents as endpoints: OpenAPI, RAML and a readable page, made from the declarations on first use. */
+/** Serves the API documents: OpenAPI, RAML and a web page, generated from the declarations on first use. */
 
 import { hash } from 'node:crypto'
 import { stringify } from 'yaml'
@@ -8,7 +8,7 @@ import { type ApiInfo, openApiDocument } from './openapi.ts'
 import { documentPage } from './page.ts'
 import { ramlDocument } from './raml.ts'
 
-/** With full paths: the page stands outside the base path of the API. */
+/** Endpoints with full paths, because the page is outside the API's base path. */
 export function documentDeclarations<S>(
   declarations: readonly Declaration<S>[],
   info: ApiInfo,
@@ -43,7 +43,7 @@ export function documentDeclarations<S>(
   ]
 }
 
-/** For readers of YAML 1.1 too: `on` is quoted; without anchors, which not every one of them follows. */
+/** Also for readers of YAML 1.1: quotes `on`, and uses no anchors, which some readers do not support. */
 const toYaml = (value: unknown): string =>
   stringify(value, { schema: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 120 })
 

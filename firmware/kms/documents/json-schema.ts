@@ -1,8 +1,7 @@
-/** Schemas of declarations as JSON Schema 2020-12, those with a name collected as components. */
+/** Converts schemas of declarations to JSON Schema 2020-12 and collects named ones as components. */
 
 import * as z from 'zod'
 
-/** What of JSON Schema appears in the documents. */
 export interface JsonSchema {
   $ref?: string
   type?: string
@@ -40,7 +39,7 @@ export function createSchemaSet() {
   const components: Record<string, JsonSchema> = {}
   const originals = new Map<string, string>()
 
-  /** The schema itself, referring to components for whatever in it has a name. */
+  /** Converts a schema; named schemas inside it become references to components. */
   function inline(schema: z.ZodType, side: Side): JsonSchema {
     const { $schema: _, $defs = {}, ...json } = convert(schema, side)
     const names = new Map(Object.entries($defs).map(([name, definition]) => [name, nameFor(name, definition, side)]))
@@ -50,7 +49,7 @@ export function createSchemaSet() {
     return relocate(json, names) as JsonSchema
   }
 
-  /** One name may look different when it is sent and when it is received. */
+  /** A name may have one definition for input and another for output. */
   function nameFor(name: string, definition: JsonSchema, side: Side): string {
     const original = JSON.stringify(definition)
     const free = [name, `${name}${side === 'input' ? 'Request' : 'Answer'}`].find(
@@ -74,12 +73,12 @@ function convert(schema: z.ZodType, side: Side): Converted {
     io: side,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      delete jsonSchema.id // it is the name of the component
-      // Zod leaves them out where something is transformed; ours are as they go over the wire.
+      delete jsonSchema.id // the name of the component
+      // Zod drops examples of transformed schemas. Ours show the wire format.
       const { examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (side === 'input' && examples !== undefined)
         jsonSchema.examples = examples as NonNullable<typeof jsonSchema.examples>
-      // Zod's bounds of any integer: what has none is described without.
+      // These bounds are Zod's for any integer, so the schema has none.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (side === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
@@ -87,7 +86,7 @@ function convert(schema: z.ZodType, side: Side): Converted {
   }) as Converted
 }
 
-/** References into the schema become references into the document. */
+/** Turns references within the schema into references within the document. */
 function relocate(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => relocate(item, names))
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-/** The OpenAPI document of an API, made from its declarations. OpenAPI 3.1.1, JSON Schema 2020-12. */
+/** Generates the OpenAPI document of an API from its declarations. OpenAPI 3.1.1, JSON Schema 2020-12. */
 
 import { STATUS_CODES } from 'node:http'
 import { STATES } from '../../base/states.ts'
@@ -9,7 +9,6 @@ import { createSchemaSet, type JsonSchema } from './json-schema.ts'
 
 export interface ApiInfo {
   title: string
-  /** Of the software. */
   version: string
   vendor: string
 }
@@ -101,8 +100,8 @@ const DESCRIPTION = [
 type SchemaSet = ReturnType<typeof createSchemaSet>
 
 /**
- * Generators of clients make a constant of each value of an enumeration. In Go all of them share one scope, and `RSA` is a value of
- * several: https://openapi-generator.tech/docs/templating/#enum
+ * Client generators create a constant for each enumeration value. In Go all constants share one scope, and several enumerations have `RSA`:
+ * https://openapi-generator.tech/docs/templating/#enum
  */
 function nameConstants(components: Record<string, JsonSchema>): void {
   for (const [name, schema] of Object.entries(components))
@@ -218,7 +217,7 @@ function success<S>(
   return { [answers.status]: answer }
 }
 
-/** Which errors an endpoint can answer with follows from what it declares; texts of its own come on top. */
+/** Derives error answers from the declaration; `errors` of the declaration replaces or adds texts. */
 function failures<S>(declaration: Declaration<S>): Record<string, OpenApiResponse> {
   const { access, addsRecords, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } =
     declaration
@@ -248,12 +247,12 @@ function failures<S>(declaration: Declaration<S>): Record<string, OpenApiRespons
   return failures
 }
 
-/** `/keys/:prefix*` as `/keys/{prefix}*`. */
+/** `/keys/:prefix*` becomes `/keys/{prefix}*`. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
 const tagOf = (path: string): string => path.split('/')[1]!
 
-/** `GET /keys/:id/public.pem` as `getKeysByIdPublicPem`. */
+/** `GET /keys/:id/public.pem` becomes `getKeysByIdPublicPem`. */
 function operationId(method: Method, path: string): string {
   const words = path.replace(/:/g, 'by ').split(/[^A-Za-z0-9]+/)
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')

@@ -1,4 +1,4 @@
-/** The API documents as a page for people. No script, and nothing loaded from anywhere. */
+/** Renders the API documents as a web page, without scripts or external resources. */
 
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
@@ -123,7 +123,6 @@ function schemaOf(schema: JsonSchema): Html {
   return html`${schema.type ?? 'any'}${bounds(schema)}${note}` as Html
 }
 
-/** Pattern, format and bounds in words. */
 function bounds(schema: JsonSchema): string {
   const { format, contentEncoding, minLength, maxLength, minimum, maximum, pattern } = schema
   const parts = [
@@ -139,7 +138,6 @@ function bounds(schema: JsonSchema): string {
   return text === '' ? '' : `, ${text}`
 }
 
-/** Text in which backticks enclose code. */
 const prose = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part))}` as Html
 

@@ -1,4 +1,4 @@
-/** The RAML document of an API, made from its OpenAPI document. RAML 1.0. */
+/** Converts an OpenAPI document to RAML 1.0. */
 
 import type { JsonSchema } from './json-schema.ts'
 import type { Content, OpenApi, OpenApiOperation, OpenApiResponse } from './openapi.ts'
@@ -89,7 +89,7 @@ const bodyOf = (content: Content, name: string, types: Record<string, Raml>): Ra
 
 const REFERENCE = /^#\/components\/schemas\//
 
-/** A RAML type declaration. `name` is for members of unions, which RAML can only name. */
+/** RAML type declaration. `name` is for members of unions, which RAML can only reference by name. */
 function typeOf(schema: JsonSchema, name: string, types: Record<string, Raml>): Raml {
   const description = schema.description === undefined ? {} : { description: schema.description }
   if (schema.$ref !== undefined) return { type: schema.$ref.replace(REFERENCE, ''), ...description }
@@ -129,7 +129,7 @@ function objectFacets(schema: JsonSchema, name: string, types: Record<string, Ra
     member,
     { ...typeOf(type, `${name}_${member}`, types), required: required.includes(member) },
   ])
-  // `//` stands for members of any other name.
+  // In RAML, `//` stands for members of any other name.
   if (typeof additionalProperties === 'object' && Object.keys(additionalProperties).length > 0)
     members.push(['//', typeOf(additionalProperties, `${name}Member`, types)])
   return {

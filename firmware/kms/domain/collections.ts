@@ -1,6 +1,6 @@
 /**
- * What the key-management service keeps in the store, in the order in which backups have it. Each collection is sealed with a
- * key of its own. Whoever adds one adds a migration: store/sqlite/schema.ts.
+ * Collections of the key-management service in the store, in the order of backups. Each collection is sealed with its own key. A new
+ * collection needs a migration: store/sqlite/schema.ts.
  */
 
 import type { Change as AnyChange, Collections, RecordStore } from '../../store/store.ts'
@@ -8,12 +8,12 @@ import type { Change as AnyChange, Collections, RecordStore } from '../../store/
 export const COLLECTIONS = {
   users: { kind: 1 },
   namespaces: { kind: 2 },
-  /** Of operations: key-counts.ts. */
+  /** Counts of operations: key-counts.ts. */
   counts: { kind: 7 },
   keys: { kind: 3 },
   privateKeys: { kind: 4 },
   certificates: { kind: 5 },
-  /** The backup key. */
+  /** The backup key and quotas. */
   configuration: { kind: 6 },
 } as const satisfies Collections
 

@@ -1,4 +1,4 @@
-/** What every part of the domain works with while the appliance is Operational. */
+/** Services of the domain's parts while the appliance is Operational. */
 
 import type { Clock } from '../../base/clock.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
@@ -14,11 +14,11 @@ export interface DomainDeps {
   random: Random
   log: Log
   clock: Clock
-  /** For new passphrases; stored with each. */
+  /** Cost of new passphrases, stored with each digest. */
   passphraseCost?: ScryptCost
-  /** The name under which this node counts operations. */
+  /** Name under which this node counts operations. */
   member?: string
-  /** A clock nobody sets, for the age of remembered credentials. */
+  /** Monotonic clock, for the age of remembered credentials. */
   monotonicMs?: () => number
 }
 
@@ -30,9 +30,9 @@ export interface Context {
   readonly passphraseCost: ScryptCost
   readonly monotonicMs: () => number
   readonly member: string
-  /** Throws `unavailable` once the domain is closed: what began before a lock must not end in it. */
+  /** Throws `unavailable` once the domain is closed. An operation that began before a lock must not complete after it. */
   assertOpen(): void
-  /** What an etag shows of a version: the number of a change, or what is made of several. Contract section 1.4. */
+  /** Text that etags are made of. `version`: a change number or the version of a list. Contract section 1.4. */
   versionText(version: number | ListVersion): string
 }
 
@@ -52,5 +52,5 @@ export function createContext(records: Records, deps: DomainDeps, isOpen: () => 
   }
 }
 
-/** A record that is there and cannot be opened: neither missing nor free to be overwritten. */
+/** Error for a record that exists and cannot be opened. It is not treated as missing, so it cannot be overwritten. */
 export const damaged = (what: string): CofferError => new CofferError('storage', `The stored ${what} is damaged`)

@@ -1,4 +1,4 @@
-/** Credentials: who a user name and a passphrase belong to. Contract section 7.2. */
+/** Verifies user names and passphrases. Contract section 7.2. */
 
 import { CofferError } from '../../base/error.ts'
 import { ANYBODY, createFairQueue, type QueuePriority } from '../../base/fair-queue.ts'
@@ -10,18 +10,18 @@ import type { Caller } from './roles.ts'
 import type { User } from './user-record.ts'
 import type { Users } from './users.ts'
 
-const WAITING_MAX = 128 // for one another at a tenth of a second each
+const WAITING_MAX = 128 // bound of the queue; each derivation takes a tenth of a second
 
 export class Credentials {
   readonly #context: Context
   readonly #users: Users
   readonly #remembered: RememberedCredentials
   readonly #turns = createFairQueue(WAITING_MAX)
-  /** Derivations under way, by mac and place: equal requests at the same time share one. */
+  /** Running derivations by mac and queue priority. Equal simultaneous requests share one. */
   readonly #underWay = new Map<string, Promise<boolean>>()
-  /** What took the place of a digest of a NetHSM's: who waited for the same derivation is not turned away. */
+  /** New digest for each renewed NetHSM digest. Requests that waited for the same derivation stay valid. */
   readonly #renewed = new WeakMap<PassphraseDigest, PassphraseDigest>()
-  /** Stands in for an unknown user, so that finding out takes as long as for a wrong passphrase. */
+  /** Digest for unknown users: a wrong user name then takes as long as a wrong passphrase. */
   readonly #nobody: PassphraseDigest
 
   constructor(context: Context, users: Users) {
@@ -32,8 +32,8 @@ export class Credentials {
   }
 
   /**
-   * At once when they are remembered. Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a
-   * lock came between. The passphrase has been read when this returns.
+   * Answers at once for remembered credentials. Returns null for an unknown user or a wrong passphrase. Throws `unavailable` after a lock.
+   * `passphrase` may be wiped when this returns.
    */
   verify(userId: string, passphrase: Uint8Array, place: QueuePriority = ANYBODY): Caller | Promise<Caller | null> {
     const user = this.#users.find(userId)
@@ -43,7 +43,7 @@ export class Credentials {
     return this.#verifySlowly(userId, user, mac, passphrase, place)
   }
 
-  /** Null unless they are remembered. The passphrase has been read when this returns. */
+  /** Returns null unless the credentials are remembered. `passphrase` may be wiped when this returns. */
   recall(userId: string, passphrase: Uint8Array): Caller | null {
     const user = this.#remembered.has(userId) ? this.#users.find(userId) : undefined
     if (user === undefined) return null
@@ -66,7 +66,7 @@ export class Credentials {
     this.#context.assertOpen()
     if (user === undefined || !isRight) return null
     const current = this.#users.find(userId)?.passphrase
-    // Deleted or given another passphrase meanwhile.
+    // The user was deleted, or the passphrase changed meanwhile.
     if (current === undefined || (current !== expected && current !== this.#renewed.get(expected))) return null
     return this.#users.caller(userId)
   }
@@ -89,7 +89,7 @@ export class Credentials {
     const derivation = this.#turns
       .run(place, async () => {
         this.#context.assertOpen()
-        if (this.#remembered.includes(userId, mac)) return true // since it waits here, somebody else's turn came
+        if (this.#remembered.includes(userId, mac)) return true // remembered while this request waited
         const { cost } = expected
         if (cost === 'hmac') return this.#renew(userId, expected, copy)
         const isRight = await matchesPassphrase({ ...expected, cost }, copy, this.#context.pool)
@@ -105,7 +105,7 @@ export class Credentials {
     return derivation
   }
 
-  /** A NetHSM's digest becomes one of ours, under which the passphrase is remembered. */
+  /** Replaces the digest of a NetHSM by a scrypt digest and remembers the credentials. */
   async #renew(userId: string, expected: PassphraseDigest, passphrase: Uint8Array): Promise<boolean> {
     const { passphraseCost, pool, random, log } = this.#context
     const renewed = await renewDigest(expected, passphrase, passphraseCost, pool, random)
@@ -119,7 +119,7 @@ export class Credentials {
       }
     } catch (error) {
       if (!(error instanceof CofferError)) throw error
-      log.warning('users', `the passphrase of ${userId} is kept as it was: ${error.message}`) // the next login tries again
+      log.warning('users', `the passphrase of ${userId} is kept as it was: ${error.message}`) // retried at the next login
     }
     return true
   }

@@ -1,4 +1,4 @@
-/** What becomes different of a key that is there: its label, its tags, its certificate. Contract sections 4.4, 4.6 and 6.6. */
+/** Changes of an existing key: label, tags and certificate. Contract sections 4.4, 4.6 and 6.6. */
 
 import { CofferError } from '../../base/error.ts'
 import type { RecordChange } from './collections.ts'
@@ -9,14 +9,14 @@ import { type CertificateType, decodeKey, decodePublic, encodeKey, type KeyMetad
 import type { Caller } from './roles.ts'
 
 export class KeyAttributes extends KeyDirectory {
-  /** Returns false when the key has this label already. */
+  /** Returns false if the key has this label already. */
   async setLabel(caller: Caller, id: string, label: string): Promise<boolean> {
     const isChanged = await this.#update(caller, id, (entry) => (entry.label === label ? null : { label }))
     if (isChanged) this.log(caller, `changed the label of ${id} by ${caller.userId}`)
     return isChanged
   }
 
-  /** Returns false when the tag was there already. */
+  /** Returns false if the key has the tag already. */
   async addTag(caller: Caller, id: string, tag: string): Promise<boolean> {
     const isChanged = await this.#update(caller, id, ({ tags }) =>
       tags.includes(tag) ? null : { tags: [...tags, tag].sort() },
@@ -34,7 +34,7 @@ export class KeyAttributes extends KeyDirectory {
     this.log(caller, `removed tag ${tag} from ${id} by ${caller.userId}`)
   }
 
-  /** Throws `conflict` when there is one: it is deleted first. */
+  /** Throws `conflict` if the key has a certificate, which must be deleted first. */
   async setCertificate(caller: Caller, id: string, type: CertificateType, bytes: Uint8Array): Promise<void> {
     const change = ({ certificate }: Readonly<KeyEntry>) => {
       if (certificate !== null) throw new CofferError('conflict', 'The key already has a certificate')
@@ -54,7 +54,7 @@ export class KeyAttributes extends KeyDirectory {
     this.log(caller, `removed the certificate of ${id} by ${caller.userId}`)
   }
 
-  /** `decide` gives what becomes different, or null for nothing. `certificate`: the new one, or null to remove it. */
+  /** `decide` returns the change, or null for none. `certificate`: the new one, or null to remove it. */
   #update(
     { namespace }: Caller,
     id: string,

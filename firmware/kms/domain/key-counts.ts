@@ -1,7 +1,7 @@
 /**
- * How often keys were used, apart from their records: those are then changed by nobody but Administrators, and a busy hour of
- * 100,000 keys costs a megabyte. What a node counts lies in 256 records of its own, each with the slots and counts of its keys;
- * the count of a key is that in its record, what all nodes have stored, and what this one has not. Contract section 6.2.
+ * Counts of key operations, stored apart from the keys. Key records then change only by Administrators, and a busy hour of 100,000 keys
+ * writes only a megabyte. A node stores its counts in 256 records (buckets), each with slots and counts of its keys. The count of a key is
+ * the sum of the one in its record, those stored by all nodes, and the unstored one of this node. Contract section 6.2.
  */
 
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
@@ -16,38 +16,36 @@ import { OPERATIONS_MAX } from './key-record.ts'
 const BUCKETS = 256
 const ENTRY_BYTES = 12 // slot and count
 const RECOUNT_MS = 500
-const SEEN_MAX = 1000 // keys looked at in one turn: a millisecond or two
-const GROUP = 2 // buckets in a transaction: each is a page or two, and all of them write the same few again
+const SEEN_MAX = 1000 // keys visited per turn: a millisecond or two
+const GROUP = 2 // buckets per transaction: each is a page or two, and all write the same few pages again
 
-/** The keys whose operations are counted. */
 interface CountedKeys {
-  /** False of a key that has gone. */
   keeps(entry: Readonly<KeyEntry>): boolean
   entries(): Iterable<KeyEntry>
 }
 
 export class KeyCounts {
   readonly #context: Context
-  /** What is not stored yet, by bucket. */
+  /** Counts that are not stored yet, by bucket. */
   readonly #unstored = Array.from({ length: BUCKETS }, () => new Map<KeyEntry, number>())
-  /** The records of each bucket: those of this node, and of others. */
+  /** Names of each bucket's records, of this node and of others. */
   readonly #names = Array.from({ length: BUCKETS }, () => new Set<string>())
-  /** What of `#unstored` a new value holds. */
+  /** Counts that a new record value includes and `#unstored` still has. */
   readonly #stores = new WeakMap<Uint8Array, Map<KeyEntry, number>>()
-  /** Values of this node, of which nothing has to be counted anew. */
+  /** Values written by this node, which need no recount. */
   readonly #made = new WeakSet<Uint8Array>()
   #keys: CountedKeys = { keeps: () => true, entries: () => [] }
-  /** Others have stored what they have counted in these. */
+  /** Buckets in which other nodes have stored counts. */
   readonly #outdated = new Set<number>()
   #isRecounting = false
-  /** By slot, until the keys have come. */
+  /** Stored counts by slot, until all keys are loaded. */
   #found: Map<bigint, number> | null = new Map()
 
   constructor(context: Context) {
     this.#context = context
     context.records.follow('counts', (before, after) => {
       const { value } = after ?? before ?? {}
-      if (value === undefined) return // nobody holds what lay there
+      if (value === undefined) return // a damaged record, whose counts are unknown
       const { bucket, member } = decodeOwner(value)
       const name = nameOf(member, bucket)
       if (after === null) this.#names[bucket]!.delete(name)
@@ -61,18 +59,16 @@ export class KeyCounts {
     })
   }
 
-  /** What all nodes have stored of a key, while the keys come. */
   stored(slot: bigint): number {
     return this.#found?.get(slot) ?? 0
   }
 
-  /** All keys have come. */
   loaded(keys: CountedKeys): void {
     this.#found = null
     this.#keys = keys
   }
 
-  /** What is shown of its keys is not what is stored. */
+  /** Schedules a recount: the displayed counts of the bucket differ from the stored ones. */
   recountLater(bucket: number): void {
     this.#outdated.add(bucket)
     if (this.#isRecounting) return
@@ -80,11 +76,11 @@ export class KeyCounts {
     void runDetached(() => this.#recount())
   }
 
-  /** In small pieces: what others have counted is shown within a second or two. */
+  /** Recounts in small pieces. Counts of other nodes show within a second or two. */
   async #recount(): Promise<void> {
     try {
       while (this.#outdated.size > 0) {
-        await wait(RECOUNT_MS, undefined, { ref: false }) // those of one node come together
+        await wait(RECOUNT_MS, undefined, { ref: false }) // collects the records that a node stores together
         const buckets = new Set(this.#outdated)
         this.#outdated.clear()
         for (const [bucket, entries] of await this.#keysIn(buckets)) {
@@ -111,7 +107,7 @@ export class KeyCounts {
     return found
   }
 
-  /** In one turn: what is stored of a key, and what is not, change together. */
+  /** Runs in one turn, so that stored and unstored counts match. */
   #recountBucket(bucket: number, entries: readonly KeyEntry[]): void {
     const stored = new Map<bigint, number>()
     for (const name of this.#names[bucket]!) {
@@ -134,7 +130,7 @@ export class KeyCounts {
     return this.#unstored[bucketOf(entry)]!.get(entry as KeyEntry) ?? 0
   }
 
-  /** What is not stored of a key leaves with its id, to be given back under the next one. */
+  /** Removes the unstored count of a key before its id changes. `give` restores it under the new id. */
   take(entry: KeyEntry): number {
     const count = this.unstored(entry)
     this.#unstored[bucketOf(entry)]!.delete(entry)
@@ -145,10 +141,7 @@ export class KeyCounts {
     if (count > 0) this.#unstored[bucketOf(entry)]!.set(entry, count)
   }
 
-  /**
-   * Stores what is not stored yet: all of it is on its way in this turn, or, `slowly`, some records after others. Throws
-   * `storage` when the disk fails.
-   */
+  /** Stores all counts. All writes begin in this turn, or, if `slowly`, a few records at a time. Throws `storage` if the disk fails. */
   async store(slowly: boolean): Promise<void> {
     const buckets = this.#inOrderOfRows()
     const groupSize = slowly ? GROUP : BUCKETS
@@ -156,7 +149,7 @@ export class KeyCounts {
       await Promise.all(buckets.slice(at, at + groupSize).map((bucket) => this.#storeBucket(bucket)))
   }
 
-  /** Of those that have anything to store: neighbours share pages of the disk. */
+  /** Buckets with unstored counts, in the order of their rows: adjacent rows share pages of the disk. */
   #inOrderOfRows(): number[] {
     const { records, member } = this.#context
     const used = [...this.#unstored.keys()].filter((bucket) => this.#unstored[bucket]!.size > 0)
@@ -180,7 +173,7 @@ export class KeyCounts {
     })
   }
 
-  /** What is to be changed beside when keys are removed: their counts must not come back with another key of the same id. */
+  /** Removes counts together with their keys, so that they do not reappear with a new key of the same id. */
   removal(entries: readonly Readonly<KeyEntry>[]): RecordChange[] {
     const counted = entries.filter((entry) => entry.operations > this.unstored(entry))
     return [...Map.groupBy(counted, bucketOf)].flatMap(([bucket, entries]) => {
@@ -200,7 +193,7 @@ export class KeyCounts {
     return [{ collection: 'counts', name, value: rest }]
   }
 
-  /** Null when it is damaged: one that cannot be read must not keep the others from the disk. */
+  /** Returns null for a damaged record. It must not keep the other buckets from being stored. */
   #read(name: string): Map<bigint, number> | null {
     try {
       const value = this.#context.records.get('counts', name)
@@ -232,7 +225,7 @@ function known(found: Map<number, KeyEntry[]>, bucket: number): KeyEntry[] {
   return entries
 }
 
-/** Any that spreads keys; the slot would have to be computed. */
+/** Any hash that spreads keys; computing the slot would cost more. */
 export function bucketOf({ namespace, id }: { namespace: Namespace; id: string }): number {
   let hash = 0x811c9dc5
   for (const text of [namespace, id])
@@ -244,12 +237,12 @@ const nameOf = (member: string, bucket: number): string => `${member}/${bucket}`
 
 interface Bucket {
   bucket: number
-  /** Whose it is. */
+  /** Node that counted. */
   member: string
   counts: Map<bigint, number>
 }
 
-/** Number of the bucket, length of the member's name, that name, then slots and counts. */
+/** Format: number of the bucket, length of the member's name, the name, then slots and counts. */
 function encodeBucket({ bucket, member, counts }: Bucket): Uint8Array {
   const name = new TextEncoder().encode(member)
   const value = new Uint8Array(2 + name.length + counts.size * ENTRY_BYTES)

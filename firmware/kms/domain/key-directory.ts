@@ -1,4 +1,4 @@
-/** Keys as everybody sees them: found, listed, page by page, with their public parts. Contract sections 3.2, 4.6 and 7.4. */
+/** Lookup and lists of keys, with their public parts. Contract sections 3.2, 4.6 and 7.4. */
 
 import { CofferError } from '../../base/error.ts'
 import type { KeyHandle, PublicKey } from '../../crypto/types.ts'
@@ -17,21 +17,18 @@ export interface KeyPage {
 
 export interface KeyFilter {
   prefix?: string | undefined
-  /** Exactly this label; `''` selects keys without one. */
+  /** Only keys with exactly this label; `''` selects keys without one. */
   label?: string | undefined
-  /** Only keys that an Operator with these tags may use. */
   usableWith?: readonly string[] | undefined
-  /** Also those whose types published clients do not know. */
   ofAllTypes?: boolean
 }
 
-const PAGE_SCAN_MAX = 10_000 // keys looked at for a page, a millisecond or two
+const PAGE_SCAN_MAX = 10_000 // keys visited per page, a millisecond or two
 
 /** A key without tags is usable by every Operator of its namespace. Contract 7.4. */
 export const isUsableWith = (key: { tags: readonly string[] }, tags: readonly string[]): boolean =>
   key.tags.length === 0 || key.tags.some((tag) => tags.includes(tag))
 
-/** Null: every key is. */
 function selectionOf(keys: NamespaceKeys, { label, usableWith, ofAllTypes = false }: KeyFilter) {
   const ofAll = ofAllTypes || keys.unknownToClients === 0
   if (label === undefined && usableWith === undefined && ofAll) return null
@@ -50,23 +47,22 @@ export class KeyDirectory {
     this.index = new KeyIndex(context, namespaces, counts)
   }
 
-  /** How many keys there are; for callers outside any namespace, in all of those that exist. */
+  /** Number of keys; for callers outside any namespace, of all namespaces. */
   size(namespace: Namespace): number {
     return this.index.size(namespace)
   }
 
-  /** Throws `notFound`; `storage` when the key's record is damaged. */
+  /** Throws `notFound`, or `storage` if the key's record is damaged. */
   get(namespace: Namespace, id: string): Readonly<KeyEntry> {
     return this.entry(namespace, id)
   }
 
-  /** Of everything a client sees of the key. */
+  /** Version of all that clients see of the key. */
   version(namespace: Namespace, id: string): string | null {
     const content = this.contentVersion(namespace, id)
     return content === null ? null : `${content}-${this.get(namespace, id).operations}`
   }
 
-  /** Of all but the count of operations. */
   contentVersion(namespace: Namespace, id: string): string | null {
     const entry = this.index.of(namespace).entries.get(id)
     return entry === undefined ? null : this.context.versionText(entry.version)
@@ -89,8 +85,8 @@ export class KeyDirectory {
   }
 
   /**
-   * The next keys after the id `after` (`''`: from the first one), at most `limit`. `next` is the id to go on after while
-   * there may be more: a page looks at a bounded number of keys, however few of them are selected.
+   * Returns at most `limit` keys after the id `after`; `''` starts at the first one. A page visits a bounded number of keys even if few are
+   * selected. `next` is the id to continue after if there may be more.
    */
   page(namespace: Namespace, filter: KeyFilter, after: string, limit: number): KeyPage {
     const all = this.index.of(namespace)
@@ -111,18 +107,18 @@ export class KeyDirectory {
     return decodePublic(this.read('keys', this.entry(namespace, id)))
   }
 
-  /** For the crypto pool, which asks for the private bytes once. */
+  /** Handle for the crypto pool, which loads the private key once. */
   handle(entry: Readonly<KeyEntry>): KeyHandle {
     const load = () => {
       this.context.assertOpen()
-      // The key may have gone or moved while the request waited.
+      // The key may have been deleted or moved while the request waited.
       if (!this.index.keeps(entry)) throw noSuchKey()
       return this.read('privateKeys', entry)
     }
     return { ref: entry.ref, type: entry.type, load }
   }
 
-  /** The stored bytes and their type. Throws `notFound` for a missing key or certificate. */
+  /** Throws `notFound` for a missing key or certificate. */
   certificate(namespace: Namespace, id: string): { type: CertificateType; bytes: Uint8Array } {
     const entry = this.entry(namespace, id)
     return { type: this.certificateType(namespace, id), bytes: this.read('certificates', entry) }
@@ -134,7 +130,7 @@ export class KeyDirectory {
     return certificate
   }
 
-  /** Throws `storage` when a damaged record has this id. */
+  /** Throws `storage` if the id belongs to a damaged record. */
   protected find({ namespace, entries }: NamespaceKeys, id: string): KeyEntry | undefined {
     const entry = entries.get(id)
     if (entry === undefined && this.context.records.isDamaged('keys', keyName(namespace, id))) throw damaged('key')
@@ -147,7 +143,7 @@ export class KeyDirectory {
     return entry
   }
 
-  /** A record that the index knows of; when it is gone, the store is damaged. */
+  /** Reads a record that the index lists. If it is missing, the store is damaged. */
   protected read(collection: Collection, { namespace, id }: Readonly<KeyEntry>): Uint8Array {
     const value = this.context.records.get(collection, keyName(namespace, id))
     if (value === null) throw damaged('key')

@@ -1,4 +1,4 @@
-/** The index of stored keys: what every request finds without opening a record. It follows the records and nothing else. */
+/** The index of stored keys, so that requests need not open records. It follows the store's records only. */
 
 import { isMlDsaKeyType } from '../../crypto/algorithms.ts'
 import type { KeyType } from '../../crypto/types.ts'
@@ -11,45 +11,42 @@ import { ListVersion } from './list-version.ts'
 import type { NamespaceState, Namespaces } from './namespaces.ts'
 import { SortedIds } from './sorted-ids.ts'
 
-/** A key in the index; changed in place, so that whoever uses it sees what it is now. */
+/** A key in the index. Changes happen in place, so references always see the current state. */
 export interface KeyEntry extends KeyMetadata {
-  /** Names this key and its content to the crypto pool; never reused while the process lives. */
+  /** Identifies this key and its content in the crypto pool; unique for the life of the process. */
   readonly ref: number
-  /** Of its record. */
   slot: bigint
-  /** The number of the change that wrote its record. */
+  /** Number of the change that wrote the record. */
   version: number
-  /** Operations by its record alone: those that are counted nowhere else. */
+  /** Count of operations in the key's record. */
   base: number
 }
 
-/** The keys of one namespace. */
 export interface NamespaceKeys {
   readonly namespace: Namespace
   readonly entries: Map<string, KeyEntry>
   readonly ids: SortedIds
-  /** How many of them published clients do not know the type of. */
+  /** Number of keys whose types published clients do not know. */
   unknownToClients: number
-  /** Of the list as a whole. */
   readonly version: ListVersion
 }
 
-/** Today's published clients take a type that they do not know for an error, and the whole list with it. Contract section 4.6. */
+/** Published clients fail on the complete list if it has an unknown type. Contract section 4.6. */
 export const isKnownToClients = ({ type }: { type: KeyType }): boolean => !isMlDsaKeyType(type)
 
-/** Outlives a lock, as the workers do. */
+/** Never reset, because workers outlive a lock. */
 let lastRef = 0
 
 export class KeyIndex {
   readonly #context: Context
   readonly #counts: KeyCounts
   readonly #namespaces = new Map<Namespace, NamespaceKeys>()
-  /** Those of namespaces that were deleted, as long as there are records of theirs. */
+  /** Keys of namespaces pending deletion. */
   readonly #doomed = new Map<Namespace, NamespaceKeys>()
   readonly #intern = createInterning()
-  /** Entries that went, by the record that went: where that is taken back they are the same again. */
+  /** Entries of removed records. If a removal is undone, the same entry returns. */
   readonly #gone = new WeakMap<StoredRecord, KeyEntry>()
-  /** The one that went last in this turn, under the id that it had: a move takes a key away before it puts it elsewhere. */
+  /** The entry removed last in this turn, with its old id: a move removes a key before it adds it elsewhere. */
   #lastGone: { entry: KeyEntry; value: Uint8Array } | null = null
 
   constructor(context: Context, namespaces: Namespaces, counts: KeyCounts) {
@@ -62,33 +59,30 @@ export class KeyIndex {
     counts.loaded(this)
   }
 
-  /** Those of a namespace that exists; empty before its first key. */
+  /** Keys of an existing namespace; empty before the first one. */
   of(namespace: Namespace): NamespaceKeys {
     return known(this.#namespaces, namespace, newKeys)
   }
 
-  /** How many keys there are; for callers outside any namespace, in all of those that exist. */
   size(namespace: Namespace): number {
     if (namespace !== '') return this.#namespaces.get(namespace)?.entries.size ?? 0
     return this.#namespaces.values().reduce((sum, { entries }) => sum + entries.size, 0)
   }
 
-  /** False once the namespace was deleted, even if one of the same name was created since. */
+  /** False once the namespace is deleted, even if it was created again. */
   holds(namespaceKeys: NamespaceKeys): boolean {
     return this.#namespaces.get(namespaceKeys.namespace) === namespaceKeys
   }
 
-  /** Those of all namespaces that exist; also while keys come and go. */
+  /** Keys of all existing namespaces. Keys may be added or removed during the iteration. */
   *entries(): Generator<KeyEntry> {
     for (const { entries } of this.#namespaces.values()) yield* entries.values()
   }
 
-  /** False of a key that has gone. */
   keeps(entry: Readonly<KeyEntry>): boolean {
     return this.#namespaces.get(entry.namespace)?.entries.get(entry.id) === entry
   }
 
-  /** What is left of a namespace that was deleted. */
   doomed(namespace: Namespace): Iterable<KeyEntry> {
     return this.#doomed.get(namespace)?.entries.values() ?? []
   }
@@ -97,7 +91,7 @@ export class KeyIndex {
     return this.#doomed.get(entry.namespace)?.entries.get(entry.id) === entry
   }
 
-  /** Of several changes that come as one, that of a namespace may come before or after those of its keys. */
+  /** Within one transaction, a namespace may change before or after its keys. */
   #namespaceBecame(namespace: Namespace, became: NamespaceState): void {
     const doomed = this.#doomed.get(namespace)
     const keys = doomed ?? this.#namespaces.get(namespace) ?? newKeys(namespace)
@@ -155,7 +149,7 @@ export class KeyIndex {
     }
   }
 
-  /** The entry that this record had before, or its key under another id. */
+  /** Returns the former entry of this record, or the entry of a key that is moved to this id. */
   #returned(key: StoredKey, record: StoredRecord): KeyEntry | undefined {
     const returned = this.#gone.get(record)
     if (returned !== undefined) return this.#renamed(returned, { id: key.id, base: key.operations })
@@ -171,11 +165,11 @@ export class KeyIndex {
     return entry
   }
 
-  /** Where several changes come as one, the key of an id may be another one than before. */
+  /** After several changes in one transaction, an id may belong to another key. */
   #replace(former: StoredKey, before: StoredRecord, next: StoredKey, after: StoredRecord): void {
     if (isSameKey(before.value, after.value)) {
       const entry = this.#update(former, next, after.n)
-      if (next.type === 'Generic') this.#context.pool.forget(entry.ref) // it does not tell
+      if (next.type === 'Generic') this.#context.pool.forget(entry.ref) // the private key may differ
       return
     }
     this.#remove(former, before)
@@ -186,13 +180,13 @@ export class KeyIndex {
     const keys = this.#keysOf(key.namespace)
     const entry = keys.entries.get(former.id)!
     keys.version.toggle(entry.id, entry.version)
-    if (entry.base !== key.operations) this.#counts.recountLater(bucketOf(entry)) // of a backup
+    if (entry.base !== key.operations) this.#counts.recountLater(bucketOf(entry)) // a restored count
     Object.assign(entry, changeable(key), { version: n })
     keys.version.toggle(entry.id, entry.version)
     return entry
   }
 
-  /** Its record was damaged since: whether it is the same key is not known. */
+  /** Replaces a key whose record became damaged; it may be a different key. */
   #mend(keys: NamespaceKeys, damaged: KeyEntry, entry: KeyEntry): void {
     this.#takeOut(keys, damaged)
     entry.operations = damaged.operations
@@ -200,7 +194,7 @@ export class KeyIndex {
     this.#counts.recountLater(bucketOf(entry))
   }
 
-  /** The key whose record was damaged since. */
+  /** Removes a key whose record became damaged. */
   #removeAt(slot: bigint): void {
     for (const keys of [...this.#namespaces.values(), ...this.#doomed.values()]) {
       const entry = keys.entries.values().find((entry) => entry.slot === slot)
@@ -229,7 +223,7 @@ export class KeyIndex {
     this.#context.pool.forget(entry.ref)
   }
 
-  /** Nobody lists these any more, and to take 100,000 ids out of a list one by one takes seconds. */
+  /** True for keys that are no longer listed. Removing 100,000 ids from the list one by one would take seconds. */
   #areDoomed(keys: NamespaceKeys): boolean {
     return this.#doomed.get(keys.namespace) === keys
   }
@@ -239,7 +233,6 @@ export class KeyIndex {
   }
 }
 
-/** What of a key a change of its record can change. */
 const changeable = ({ id, typeName, mechanisms, tags, label, operations, certificate }: StoredKey) => ({
   id,
   typeName,
@@ -258,14 +251,14 @@ const newKeys = (namespace: Namespace): NamespaceKeys => ({
   version: new ListVersion(),
 })
 
-/** As they are listed once they are doomed no more. */
+/** Rebuilds the list of a namespace whose deletion was undone. */
 function listed({ namespace, entries, unknownToClients }: NamespaceKeys): NamespaceKeys {
   const version = new ListVersion()
   for (const entry of entries.values()) version.toggle(entry.id, entry.version)
   return { namespace, entries, unknownToClients, version, ids: new SortedIds(entries.keys()) }
 }
 
-/** Keys share few sets of mechanisms, tags and labels: equal ones are held once. */
+/** Keys share few sets of mechanisms, tags and labels, so equal ones are stored once. */
 function createInterning(): {
   text: (text: string) => string
   list: <T extends string>(list: readonly T[]) => readonly T[]
@@ -278,7 +271,6 @@ function createInterning(): {
   }
 }
 
-/** What a map holds under a name, made where there is nothing. */
 function known<V>(map: Map<string, V>, name: string, make: (name: string) => V): V {
   const value = map.get(name)
   if (value !== undefined) return value

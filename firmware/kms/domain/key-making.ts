@@ -1,4 +1,4 @@
-/** New keys: generated, or made of what was sent. Contract sections 4.4 and 4.5. */
+/** Generates and imports keys. Contract sections 4.4 and 4.5. */
 
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
@@ -7,18 +7,17 @@ import { type ClaimedPublic, checkClaimed } from '../../crypto/encoding/import-p
 import type { RsaClaims } from '../../crypto/rsa/generate.ts'
 import type { CryptoPool, KeyPair, KeyType } from '../../crypto/types.ts'
 
-/** The private part of an imported key; wiped by the import. */
+/** Private part of a key to import. The import wipes it. */
 export type KeyMaterial =
   | ({ primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
   | { data: Uint8Array; expanded?: Uint8Array | undefined }
 
-/** What a key is: its type, and how that was spelled. */
 export interface KeySpec {
   type: KeyType
   typeName: KeyTypeName
 }
 
-/** Throws `invalid`. */
+/** Throws `invalid` if a mechanism does not fit the type. */
 export function assertFit(mechanisms: readonly MechanismName[], type: KeyType): void {
   for (const mechanism of mechanisms)
     if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
@@ -29,7 +28,7 @@ export const kindOf = (typeName: KeyTypeName, material: KeyMaterial): KeySpec =>
   typeName,
 })
 
-/** Throws `invalid` for what is no key, or not that of the claimed public part. */
+/** Throws `invalid` for a malformed key, or if a claimed public part does not match. */
 export async function importPair(
   pool: CryptoPool,
   type: KeyType,

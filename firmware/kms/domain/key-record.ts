@@ -1,6 +1,6 @@
 /**
- * A key as it is stored, apart from the private key and the certificate: its metadata as JSON, a zero byte, and the
- * modulus or other public data as it is. What an unlock reads of 100,000 keys is thus little to parse.
+ * The stored form of a key, without private key and certificate: metadata as JSON, a zero byte, then the modulus or other public data as
+ * bytes. An unlock of 100,000 keys thus has little JSON to parse.
  */
 
 import { base64 } from '@scure/base'
@@ -9,34 +9,33 @@ import { equalBytes } from '../../crypto/seal.ts'
 import type { KeyType, PublicKey } from '../../crypto/types.ts'
 import type { Namespace } from './identifiers.ts'
 
-/** The content types a certificate is stored and answered with. Contract section 5 row 12. */
+/** Content types of stored certificates. Contract section 5 row 12. */
 export const CERTIFICATE_TYPES = ['application/x-pem-file', 'application/octet-stream'] as const
 export type CertificateType = (typeof CERTIFICATE_TYPES)[number]
 
-/** What the index holds of a key: small, because there may be 100,000 of them. */
+/** Metadata held in memory. Small, because there may be 100,000 keys. */
 export interface KeyMetadata {
   namespace: Namespace
   id: string
   type: KeyType
-  /** The spelling of the type at creation. */
+  /** Spelling of the type at creation. */
   typeName: KeyTypeName
   mechanisms: readonly MechanismName[]
   tags: readonly string[]
   label: string
-  /** In a record those that are counted nowhere else: key-counts.ts. */
+  /** In a record, only operations that key-counts.ts does not count. */
   operations: number
   certificate: CertificateType | null
 }
 
 export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
 
-/** What is read of a record. */
 export interface StoredKey extends KeyMetadata {
-  /** The id that the key had until the change that wrote this. */
+  /** Id of the key before the change that wrote this record. */
   formerId: string | undefined
 }
 
-/** Names are short: with 100,000 keys they are a tenth of what an unlock reads. */
+/** Short names: for 100,000 keys, names are a tenth of the data that an unlock reads. */
 interface Stored {
   n?: string
   i: string
@@ -48,7 +47,6 @@ interface Stored {
   o?: number
   c?: CertificateType
   f?: string
-  /** The public exponent of RSA keys. */
   e?: string
 }
 
@@ -87,7 +85,7 @@ export function decodeKey(value: Uint8Array): StoredKey {
   }
 }
 
-/** Read when it is asked for: the public keys of 100,000 RSA keys would fill the memory. */
+/** Decoded on demand: the public keys of 100,000 RSA keys would fill the memory. */
 export function decodePublic(value: Uint8Array): PublicKey {
   const { e } = parse(value)
   const data = value.slice(value.indexOf(END) + 1)
@@ -95,14 +93,14 @@ export function decodePublic(value: Uint8Array): PublicKey {
   return data.length === 0 ? null : { data }
 }
 
-/** Whether both records are of the same private key; those of Generic keys, which have no public one, do not tell and may be. */
+/** True if both records have the same public key. Generic keys have none, so the result is true for any two of them. */
 export function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
   const [first, other] = [parse(a), parse(b)]
   const [data, otherData] = [a, b].map((value) => value.subarray(value.indexOf(END) + 1)) as [Uint8Array, Uint8Array]
   return first.t === other.t && first.e === other.e && equalBytes(data, otherData)
 }
 
-/** No JSON text holds a zero byte. */
+/** JSON text has no zero bytes. */
 const END = 0
 
 const parse = (value: Uint8Array): Stored =>

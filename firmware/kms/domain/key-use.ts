@@ -1,4 +1,4 @@
-/** What keys are for: sign, decrypt, encrypt, and what proves them to others. Contract sections 6.1 to 6.5, 7.4, 7.6. */
+/** Operations with keys: sign, decrypt, encrypt, public key and certificate request. Contract sections 6.1 to 6.5, 7.4, 7.6. */
 
 import { type Clock, formatTime } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
@@ -15,15 +15,14 @@ import type { Keys } from './keys.ts'
 import type { Caller } from './roles.ts'
 import type { Users } from './users.ts'
 
-/** Who uses a key, from where. */
 interface Actor {
   caller: Caller
   address: string
 }
 
 /**
- * Decodes what the client sent; called after the tag restriction was checked. Throws `invalid`. The bytes are wiped once
- * the crypto pool has them.
+ * Decodes the client's input. Called after the tag restriction is checked. Throws `invalid`. The bytes are wiped once the crypto pool has
+ * them.
  */
 export type Input = () => Uint8Array
 
@@ -55,7 +54,7 @@ export class KeyUse {
     )
   }
 
-  /** `iv`: 16 bytes for AES_CBC, ignored for other modes. */
+  /** `iv`: 16 bytes for AES_CBC, ignored in other modes. */
   decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
     return this.#use(actor, id, 'decrypt', async (key) =>
       useAndWipe(encrypted, (input) => {
@@ -67,7 +66,7 @@ export class KeyUse {
     )
   }
 
-  /** A random `iv` is made when none is given. */
+  /** Generates a random `iv` if it is missing. */
   encrypt(
     actor: Actor,
     id: string,
@@ -85,7 +84,7 @@ export class KeyUse {
     })
   }
 
-  /** Throws `forbidden`, and logs it like a use, when the key's tags are none of the caller's. */
+  /** Throws `forbidden` and logs the attempt if the caller has none of the key's tags. */
   authorize(actor: Actor, id: string, action: keyof Permissions): void {
     if (isUsableWith(this.#keys.get(actor.caller.namespace, id), this.#users.tagsOfCaller(actor.caller))) return
     this.#audit(actor, action, id, 'forbidden')
@@ -97,7 +96,7 @@ export class KeyUse {
     return publicKeyPem(this.#keys.get(namespace, id).type, this.#keys.publicKey(namespace, id))
   }
 
-  /** Allowed whatever the key's mechanisms and tags, and not counted. Throws `invalid` for Generic keys. */
+  /** Independent of the key's mechanisms and tags, and not counted. Throws `invalid` for Generic keys. */
   async csrPem({ caller, address }: Actor, id: string, subject: CsrSubject): Promise<string> {
     const key = this.#keys.get(caller.namespace, id)
     const sign = (mode: SignMode, data: Uint8Array) => this.#context.pool.sign(this.#keys.handle(key), mode, data)

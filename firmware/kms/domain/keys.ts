@@ -1,4 +1,4 @@
-/** Keys: made, imported, moved, deleted, counted. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
+/** Creates, imports, moves, deletes and counts keys. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
@@ -24,12 +24,12 @@ export interface NewKey {
   label: string
 }
 
-/** `POST /keys/generate` has the path of a key of this name. Contract 1.2. */
+/** `POST /keys/generate` has the path of a key with this id. Contract 1.2. */
 const RESERVED_ID = 'generate'
 
-const REMOVED_WHOLE_MAX = 100 // keys of a namespace that goes in one change
-const REMOVED_BYTES_MAX = 512 * 1024 // of counts that stay; a change of a cluster may have a megabyte and a half
-const SEEN_MAX = 1000 // entries looked at in one turn: a millisecond or two
+const REMOVED_WHOLE_MAX = 100 // keys that are deleted with their namespace in one change
+const REMOVED_BYTES_MAX = 512 * 1024 // of remaining counts; a change of a cluster may have 1.5 MiB
+const SEEN_MAX = 1000 // entries visited per turn: a millisecond or two
 
 export class Keys extends KeyAttributes {
   readonly #namespaces: Namespaces
@@ -44,7 +44,7 @@ export class Keys extends KeyAttributes {
     this.#counts = counts
   }
 
-  /** Returns the id. Throws `invalid`, `conflict` (id taken), `full` (quota of the namespace). */
+  /** Returns the id. Throws `invalid`, `conflict` (id exists), `full` (quota of the namespace). */
   async generate(
     caller: Caller,
     id: string | undefined,
@@ -75,7 +75,7 @@ export class Keys extends KeyAttributes {
     }
   }
 
-  /** The type follows from the key. `pem` is wiped. */
+  /** The key's type follows from the PEM. `pem` is wiped. */
   async importPem(caller: Caller, id: string | undefined, key: NewKey, pem: Uint8Array): Promise<string> {
     try {
       const { type, claimed, ...material } = parsePrivateKeyPem(pem)
@@ -139,12 +139,11 @@ export class Keys extends KeyAttributes {
     this.log(caller, `removed ${id} by ${caller.userId}`)
   }
 
-  /** What removes these keys and all that is theirs. */
   removalOf(entries: readonly Readonly<KeyEntry>[]): RecordChange[] {
     return [...entries.flatMap(removal), ...this.#counts.removal(entries)]
   }
 
-  /** What removes every key of a namespace; null when these are too many for one change. */
+  /** Returns the changes that delete all keys of a namespace; null if they exceed one change. */
   removalOfAll(namespace: Namespace): RecordChange[] | null {
     const { entries } = this.index.of(namespace)
     if (entries.size > REMOVED_WHOLE_MAX) return null
@@ -153,7 +152,7 @@ export class Keys extends KeyAttributes {
     return bytes > REMOVED_BYTES_MAX ? null : removal
   }
 
-  /** The keys that are left of a namespace that was deleted. Those that share a record of counts come one after the other. */
+  /** Iterates over the keys of a namespace pending deletion, grouped by the record of their counts. */
   async leftOfDoomed(namespace: Namespace): Promise<Iterator<KeyEntry>> {
     const buckets = new Map<number, KeyEntry[]>()
     let seen = 0
@@ -170,12 +169,11 @@ export class Keys extends KeyAttributes {
     return this.index.doomed(namespace)[Symbol.iterator]().next().done === false
   }
 
-  /** False of one that has gone. */
   isLeftOfDoomed(entry: Readonly<KeyEntry>): boolean {
     return this.index.isDoomed(entry)
   }
 
-  /** Throws `conflict` when the target is taken, also by the key itself. */
+  /** Throws `conflict` if `newId` exists, even if it is the key's own. */
   async move(caller: Caller, id: string, newId: string): Promise<void> {
     const secrets: Uint8Array[] = []
     try {
@@ -185,7 +183,7 @@ export class Keys extends KeyAttributes {
         const [from, to] = [keyName(entry.namespace, id), keyName(entry.namespace, newId)]
         const privateKey = this.read('privateKeys', entry)
         secrets.push(privateKey)
-        // What was stored of its count under the old id goes with it; what was not is stored under the new one.
+        // The stored count moves with the key's record. The unstored one is stored under the new id.
         const moved = { ...entry, id: newId, operations: entry.operations - this.#counts.unstored(entry) }
         const added: RecordChange[] = [
           { collection: 'keys', name: to, value: encodeKey(moved, decodePublic(this.read('keys', entry)), id) },
@@ -202,16 +200,15 @@ export class Keys extends KeyAttributes {
     this.log(caller, `moved ${id} to ${newId} by ${caller.userId}`)
   }
 
-  /** Counts a successful operation; visible at once, stored by `storeCounts`. */
+  /** Counts a successful operation. Shown at once, stored by `storeCounts`. */
   count(used: Readonly<KeyEntry>): void {
     const entry = used as KeyEntry
     if (entry.operations >= OPERATIONS_MAX) return
     entry.operations++
-    // Deleted while it was used: nothing is left to count.
+    // The key may have been deleted during the operation.
     if (this.index.keeps(entry)) this.#counts.add(entry)
   }
 
-  /** Stores the counts of operations: see `KeyCounts.store`. */
   storeCounts(slowly: boolean): Promise<void> {
     return this.#counts.store(slowly)
   }

@@ -1,13 +1,13 @@
 /**
- * The version of a list: it changes with each member that comes, changes or goes, and is the same again for the same members,
- * after a restart, too. XOR of a hash of each member's id and the number of the change that wrote it.
+ * The version of a list. It changes whenever a member is added, changed or removed, and is equal for equal members, even after a restart:
+ * the XOR of hashes of each member's id and change number.
  */
 
 export class ListVersion {
   #high = 0
   #low = 0
 
-  /** A member comes, or goes: to call it twice is to have done nothing. */
+  /** Adds or removes a member; two calls cancel out. */
   toggle(id: string, n: number): void {
     let high = 0x9e3779b9 ^ n
     let low = 0x85ebca6b ^ (n / 2 ** 32)
@@ -20,7 +20,6 @@ export class ListVersion {
     this.#low ^= mixed(low ^ (high >>> 13))
   }
 
-  /** True for the version of no members. */
   get isEmpty(): boolean {
     return this.#high === 0 && this.#low === 0
   }
@@ -30,7 +29,7 @@ export class ListVersion {
   }
 }
 
-/** Spreads each bit over all: the finalizer of MurmurHash3. */
+/** Spreads each bit over all others: the finalizer of MurmurHash3. */
 function mixed(bits: number): number {
   let hash = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)

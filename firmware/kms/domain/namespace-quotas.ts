@@ -1,4 +1,4 @@
-/** How many keys and users a namespace may have, as administrators outside any namespace set it. Contract sections 3.3 and 7.3. */
+/** Limits of keys and users in a namespace, set by administrators outside any namespace. Contract sections 3.3 and 7.3. */
 
 import { CofferError } from '../../base/error.ts'
 import type { RecordChange } from './collections.ts'
@@ -12,11 +12,11 @@ interface Quota {
   users: number
 }
 
-/** Some 40 MB of keys, so that several namespaces fit on the disk of a small device. */
+/** About 40 MB of keys, so that several namespaces fit on the disk of a small device. */
 export const QUOTA_DEFAULT: Readonly<Quota> = { keys: 10_000, users: 1000 }
 export const QUOTA_MAX = 10_000_000
 
-/** Beside the backup key, whose name has no slash: versions that know no quotas pass over these records. */
+/** Stored in the collection of the backup key, whose name has no slash. Versions without quotas ignore these records. */
 const recordName = (id: Namespace): string => `quota/${id}`
 
 export class NamespaceQuotas {
@@ -28,13 +28,13 @@ export class NamespaceQuotas {
     this.#namespaces = namespaces
   }
 
-  /** Throws `storage` when its record is damaged. */
+  /** Throws `storage` if the record is damaged. */
   get(id: Namespace): Quota {
     const value = this.#context.records.get('configuration', recordName(id))
     return value === null ? QUOTA_DEFAULT : (JSON.parse(new TextDecoder().decode(value)) as Quota)
   }
 
-  /** Sets the given quotas. Keys and users beyond them stay. Throws `notFound`. */
+  /** Existing keys and users beyond the quota stay. Throws `notFound`. */
   async set(caller: Caller, id: Namespace, input: { [name in keyof Quota]?: number | undefined }): Promise<void> {
     const quota = await this.#context.records.change(() => {
       this.#namespaces.assertExists(id)
@@ -47,7 +47,7 @@ export class NamespaceQuotas {
     this.#context.log.info('namespaces', `quota of ${id}: ${keys} keys, ${users} users, by ${caller.userId}`)
   }
 
-  /** Throws `full` when the namespace has as many as it may. Root has no quota, and users made before their namespace have none. */
+  /** Throws `full` if the quota is reached. Root has no quota, nor have users that were created before their namespace. */
   assertRoom(id: Namespace, kind: keyof Quota, count: number): void {
     if (id === '' || !this.#namespaces.exists(id)) return
     const quota = this.get(id)[kind]
@@ -55,7 +55,7 @@ export class NamespaceQuotas {
   }
 }
 
-/** Part of the namespace's removal: one that is made anew has the default. */
+/** Deletes the quota with its namespace: a new namespace of the same name has the default. */
 export function quotaRemoval({ records }: Context, id: Namespace): RecordChange[] {
   const isSet =
     records.isDamaged('configuration', recordName(id)) || records.get('configuration', recordName(id)) !== null

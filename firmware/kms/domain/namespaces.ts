@@ -1,4 +1,4 @@
-/** Namespaces: created empty, deleted with all their keys; their users remain. Contract sections 3.3 and 7.3. */
+/** Namespaces are created empty and deleted with all their keys; their users stay. Contract sections 3.3 and 7.3. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBatchSize, threadMs } from '../../base/batch-size.ts'
@@ -14,22 +14,21 @@ import { quotaRemoval } from './namespace-quotas.ts'
 import type { Caller } from './roles.ts'
 import { SortedIds } from './sorted-ids.ts'
 
-/** Of a namespace that is `doomed`, some records are left: it is there for nobody, and not yet free to be created. */
+/** `doomed`: pending deletion. The namespace no longer exists for clients, but its name cannot be used again while keys remain. */
 export type NamespaceState = 'present' | 'doomed' | 'gone'
 
-const PAUSE_MS = 10 // between removals, in which others are served
-/** Keys in one change: what bounds the time in which nothing else is served. */
+const PAUSE_MS = 10 // between removals, so that requests are served
+/** Keys per change, which bounds the time without service. */
 const REMOVED = { start: 10, max: 100, targetMs: 8 }
-const RETRY_MS = 60_000 // when the disk fails
+const RETRY_MS = 60_000 // after a disk failure
 const BUSY_MS = 2000 // while other nodes do not answer
-const ABANDONED_MS = 60_000 // whoever deletes it on another node has ended
+const ABANDONED_MS = 60_000 // the node that deletes it is then assumed to have stopped
 
 export class Namespaces {
   readonly #context: Context
   readonly #states = new Map<Namespace, Exclude<NamespaceState, 'gone'>>()
   readonly #ids = new SortedIds()
   readonly #listeners: ((namespace: Namespace, became: NamespaceState) => void)[] = []
-  /** Those of which this node removes what is left. */
   readonly #removing = new Set<Namespace>()
 
   constructor(context: Context) {
@@ -53,19 +52,18 @@ export class Namespaces {
     return this.#states.keys().find((id) => this.#context.records.slotOf('namespaces', id) === slot)
   }
 
-  /** `listener` is called for each that is created or deleted, in the turn of the change. */
+  /** Calls `listener` for each created or deleted namespace, in the turn of the change. */
   onChange(listener: (namespace: Namespace, became: NamespaceState) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Root always exists. Throws `storage` when the namespace's record is damaged. */
+  /** Root always exists. Throws `storage` if the namespace's record is damaged. */
   exists(id: Namespace): boolean {
     if (id === '' || this.#states.get(id) === 'present') return true
     if (!this.#states.has(id) && this.#context.records.isDamaged('namespaces', id)) throw damaged('namespace')
     return false
   }
 
-  /** Throws `notFound`. */
   assertExists(id: Namespace): void {
     if (!this.exists(id)) throw new CofferError('notFound', 'No such namespace')
   }
@@ -78,7 +76,7 @@ export class Namespaces {
     return [...this.#states].filter(([, state]) => state === 'doomed').map(([id]) => id)
   }
 
-  /** Throws `invalid` when it exists: 400, as clients of the reference expect. `busy` while a former one is deleted. */
+  /** Throws `invalid` if the namespace exists (400, as in the reference), `busy` if one of this name is pending deletion. */
   async create(caller: Caller, id: Namespace): Promise<void> {
     await this.#context.records.change(() => {
       if (this.exists(id)) throw new CofferError('invalid', 'The namespace already exists')
@@ -89,7 +87,7 @@ export class Namespaces {
     this.#context.log.info('namespaces', `created ${id} by ${caller.userId}`)
   }
 
-  /** With few keys at once. With many it is gone at once, and what is left of its keys follows in small pieces. */
+  /** Deletes few keys at once. With many keys the namespace disappears at once and the keys are deleted in small pieces. */
   async remove(caller: Caller, id: Namespace, keys: Keys): Promise<void> {
     const isGone = await this.#context.records.change(() => {
       this.assertExists(id)
@@ -105,7 +103,7 @@ export class Namespaces {
     if (!isGone) this.#removeRest(id, keys)
   }
 
-  /** Of those that were deleted before the last lock, and of those that another node has not removed in a while. */
+  /** Continues deletions from before the last lock, and those that another node has not finished in time. */
   goOnRemoving(keys: Keys): void {
     for (const id of this.doomed()) this.#removeRest(id, keys)
     this.onChange((id, became) => {
@@ -117,7 +115,7 @@ export class Namespaces {
     })
   }
 
-  /** In nobody's name: the request that it began with is over. */
+  /** Runs detached: the request that began the deletion is over. */
   #removeRest(id: Namespace, keys: Keys): void {
     if (this.#removing.has(id)) return
     this.#removing.add(id)
@@ -137,13 +135,13 @@ export class Namespaces {
           return { changes: this.#removalOf(id, piece, keys), result: undefined, isBulk: true }
         })
         if (isLast && !keys.hasLeftOfDoomed(id)) break
-        if (isLast) left = await keys.leftOfDoomed(id) // restored meanwhile, and deleted again
-        size.took(threadMs() - beganMs) // with all that was written in the same transaction
+        if (isLast) left = await keys.leftOfDoomed(id) // restored and deleted again meanwhile
+        size.took(threadMs() - beganMs) // includes the other writes of the transaction
         piece = take(left, size.value)
         await wait(PAUSE_MS, undefined, { ref: false })
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
-        if (error.code === 'unavailable') return // goes on after the next unlock
+        if (error.code === 'unavailable') return // continues after the next unlock
         if (error.code === 'busy') {
           await wait(BUSY_MS, undefined, { ref: false })
           continue
@@ -155,7 +153,7 @@ export class Namespaces {
     log.info('namespaces', `removed the last records of ${id}`)
   }
 
-  /** Without a piece the namespace itself. Another node may have come first, and somebody may have made it anew. */
+  /** An empty piece removes the namespace itself. Another node may have done so already, and the namespace may exist again. */
   #removalOf(id: Namespace, piece: readonly KeyEntry[], keys: Keys): readonly RecordChange[] {
     if (this.#states.get(id) !== 'doomed') return []
     if (piece.length === 0 && keys.hasLeftOfDoomed(id)) return []
@@ -174,7 +172,7 @@ function take<T>(from: Iterator<T>, count: number): T[] {
   return taken
 }
 
-/** Its id; no id holds what is appended to that of a doomed one. */
+/** Suffix of the stored id of a namespace pending deletion. No id has a zero byte. */
 const DOOMED = '\0doomed'
 
 const encodeNamespace = (id: Namespace, state: 'present' | 'doomed' = 'present'): Uint8Array =>

@@ -1,4 +1,4 @@
-/** The appliance while it is Operational: users, namespaces and keys over one opened store. */
+/** The domain while the appliance is Operational: users, namespaces and keys of an open store. */
 
 import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -24,19 +24,17 @@ export interface Operational {
   keys: Keys
   keyUse: KeyUse
   /**
-   * Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. The passphrase has
-   * been read when this returns.
+   * Returns null for an unknown user or a wrong passphrase. Answers at once for remembered credentials. `passphrase` may be wiped when this
+   * returns.
    */
   authenticate(userId: string, passphrase: Uint8Array, place?: QueuePriority): Caller | Promise<Caller | null>
-  /** Null unless the credentials are remembered. */
   recall(userId: string, passphrase: Uint8Array): Caller | null
-  /** Stores the counts of operations: all of it begins in this turn, or, `slowly`, one record after the other. */
+  /** Stores the counts of operations. All writes begin in this turn, or, if `slowly`, a few records at a time. */
   flush(slowly?: boolean): Promise<void>
-  /** Wipes what was remembered; operations still under way end with `unavailable` and change nothing. */
+  /** Wipes remembered credentials. Running operations end with `unavailable` and change nothing. */
   close(): void
 }
 
-/** Builds the index of every user, namespace and key. */
 export function openDomain(records: Records, deps: DomainDeps): Operational {
   let open = true
   const context = createContext(records, deps, () => open)
@@ -65,7 +63,6 @@ export function openDomain(records: Records, deps: DomainDeps): Operational {
 
 const FIRST_ADMINISTRATOR = 'admin' // id and real name; contract section 5 row 28
 
-/** The user that exists after provisioning. */
 export async function firstAdministrator(
   adminPassphrase: Uint8Array,
   deps: { pool: CryptoPool; random: Random; passphraseCost?: ScryptCost },

@@ -1,4 +1,4 @@
-/** Passphrases of users: a memory-hard digest with a salt of its own. scrypt: RFC 7914; contract section 7.2. */
+/** Digests of passphrases: scrypt (RFC 7914) with a salt per user. Contract section 7.2. */
 
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -7,7 +7,7 @@ import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
 
-/** 32 MiB and about 90 ms in a worker: paid once per user and cache period, not per request. */
+/** 32 MiB and about 90 ms in a worker, paid once per user and cache period. */
 export const PASSPHRASE_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
 
 const SALT_BYTES = 16 // contract 7.2
@@ -15,9 +15,9 @@ const SALT_BYTES = 16 // contract 7.2
 export interface PassphraseDigest {
   salt: Uint8Array
   digest: Uint8Array
-  /** `hmac` is a NetHSM's, from a backup of it: HMAC-SHA-256, replaced at the next login. Contract section 8.2. */
+  /** `hmac`: HMAC-SHA-256 of a NetHSM backup, replaced at the next login. Contract section 8.2. */
   cost: ScryptCost | 'hmac'
-  /** It took the place of a NetHSM's: the passphrase is the same. */
+  /** Set if this digest replaced one of a NetHSM, for the same passphrase. */
   isRenewed?: true
 }
 
@@ -44,7 +44,7 @@ export async function matchesPassphrase(
   }
 }
 
-/** What replaces a digest of the kind `hmac`, or null when the passphrase is wrong, which is found out as slowly. */
+/** Returns the replacement of an `hmac` digest, or null for a wrong passphrase. Both take the same time. */
 export async function renewDigest(
   { salt, digest }: PassphraseDigest,
   passphrase: Uint8Array,

@@ -1,19 +1,19 @@
 /**
- * Credentials that were right, remembered for a short time: clients send them with each request, and to derive is slow. What is
- * kept is a hash under a key of this memory alone. Contract section 7.2.
+ * Remembers correct credentials for a short time, because clients send them with each request and a derivation is slow. Stores hashes only,
+ * keyed with a random key in memory. Contract section 7.2.
  */
 
 import { hash } from 'node:crypto'
 import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 
-const REMEMBERED_MS = 300_000 // after the last use: clients send credentials with each request
-const REMEMBERED_MS_MAX = 12 * 3_600_000 // since the last derivation: one in a working day waits beside those of unauthenticated clients
-const RENEWED_MS = 60_000 // from here on a use extends it: each request would be too often
+const REMEMBERED_MS = 300_000 // after the last use
+const REMEMBERED_MS_MAX = 12 * 3_600_000 // since the last derivation: one per working day queues with those of unauthenticated clients
+const RENEWED_MS = 60_000 // minimum age for an extension; extending at each request would cost too much
 const REMEMBERED_MAX = 10_000 // users; about 3 MB
 
 const KEY_BYTES = 32
-const scratch = Buffer.alloc(1024) // every request comes with credentials; wiped after each use
+const scratch = Buffer.alloc(1024) // reused for each request; wiped after each use
 
 interface Remembered {
   mac: string
@@ -22,11 +22,10 @@ interface Remembered {
 }
 
 export interface RememberedCredentials {
-  /** Of a user, the salt of his digest and a passphrase: what they are remembered by. */
+  /** Identifies credentials by user, salt of the user's digest, and passphrase. */
   mac(userId: string, salt: Uint8Array, passphrase: Uint8Array): string
-  /** Whether there are any of this user's. */
   has(userId: string): boolean
-  /** And extends that. */
+  /** True if the credentials are remembered, which extends their time. */
   includes(userId: string, mac: string): boolean
   add(userId: string, mac: string): void
   close(): void
@@ -39,9 +38,8 @@ export function createRememberedCredentials(random: Random, monotonicMs: () => n
 
   return {
     /**
-     * A hash with the key in front, in hex. Unlike HMAC it could be continued by who is shown it, and nobody is; nor can
-     * anybody without the key make one that begins like another. The salt changes with every passphrase set, so an older
-     * one is forgotten with it. User ids hold no zero byte and salts have one length: no two triples give the same bytes.
+     * Hex hash with the key as prefix. Length extension would require a known hash, and hashes are never exposed. Each new passphrase has a
+     * new salt, so older ones are forgotten. User ids have no zero byte and salts have one length, so the input is unambiguous.
      */
     mac(userId, salt, passphrase) {
       const idAt = KEY_BYTES

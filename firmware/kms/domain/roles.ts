@@ -5,7 +5,6 @@ import type { Namespace } from './identifiers.ts'
 export const ROLES = ['Administrator', 'Operator', 'Metrics', 'Backup'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Who makes an authenticated request. */
 export interface Caller {
   /** Full user id, `name` or `namespace~name`. */
   userId: string

@@ -1,11 +1,11 @@
-/** Ids in ascending byte order, as every list of the API shows them. Contract section 1.1. */
+/** Ids in ascending byte order, as in all lists of the API. Contract section 1.1. */
 
-const SPLICED_MAX = 100 // more are sorted faster than they are put in one by one
+const SPLICED_MAX = 100 // more are sorted faster than inserted one by one
 
-/** Ids are ASCII, so the order of JavaScript strings is the order of bytes. */
+/** Ids are ASCII, so JavaScript's string order is the byte order. */
 export class SortedIds {
   #ids: string[] = []
-  /** Those that came since: thousands at an unlock, which are sorted at once. */
+  /** Ids inserted since the last sort; an unlock inserts thousands. */
   #unsorted: string[] = []
 
   constructor(ids: Iterable<string> = []) {
@@ -22,7 +22,7 @@ export class SortedIds {
     if (this.#ids[position] === id) this.#ids.splice(position, 1)
   }
 
-  /** Whoever reads comes here first; called where there is time for it. */
+  /** All reads call it. Call it early to avoid the delay in a request. */
   sort(): void {
     const added = this.#unsorted
     if (added.length === 0) return
@@ -31,7 +31,6 @@ export class SortedIds {
     else this.#ids = this.#ids.concat(added).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   }
 
-  /** A copy of the ids that start with `prefix`. */
   startingWith(prefix: string): string[] {
     this.sort()
     if (prefix === '') return this.#ids.slice()
@@ -41,7 +40,7 @@ export class SortedIds {
     return this.#ids.slice(first, end)
   }
 
-  /** A copy of at most `limit` ids that start with `prefix` and come after `after`, found without a look at those before. */
+  /** Returns a copy of at most `limit` ids that start with `prefix` and follow `after`. Takes logarithmic time. */
   after(after: string, prefix: string, limit: number): string[] {
     this.sort()
     let first = this.#position(after > prefix ? after : prefix)
@@ -51,7 +50,6 @@ export class SortedIds {
     return end === -1 ? page : page.slice(0, end)
   }
 
-  /** The first position whose id is not below `id`. */
   #position(id: string): number {
     let low = 0
     let high = this.#ids.length

@@ -1,4 +1,4 @@
-/** The index of users: what every request finds without opening a record. It follows the records and nothing else. */
+/** The index of users, so that requests need not open records. It follows the store's records only. */
 
 import { equalBytes } from '../../crypto/seal.ts'
 import type { StoredRecord } from '../../store/store.ts'
@@ -12,9 +12,8 @@ import { decodeUser, type User } from './user-record.ts'
 
 interface HeldUser {
   readonly user: User
-  /** The number of the change that wrote his record. */
   readonly version: number
-  /** The same object as long as his passphrase is the same. */
+  /** Stays the same object until the user's passphrase changes. */
   readonly caller: Caller
 }
 
@@ -22,9 +21,9 @@ export class UserIndex {
   readonly #records: Records
   readonly #users = new Map<string, HeldUser>()
   readonly ids = new SortedIds()
-  /** Versions of the lists that callers of a namespace see; root users see all users. */
+  /** Versions of the lists that callers of a namespace see. Root users see all users. */
   readonly #listVersions = new Map<Namespace, ListVersion>([['', new ListVersion()]])
-  /** What was held, by the record that was replaced: where that is taken back it is the same again. */
+  /** Former entries by replaced record. If a change is undone, the same entry returns. */
   readonly #replaced = new WeakMap<StoredRecord, HeldUser>()
 
   constructor(records: Records) {
@@ -80,7 +79,7 @@ export class UserIndex {
   }
 }
 
-/** Where the passphrase is the same, so is the caller, and the object that its digest is known by. */
+/** Keeps the caller and the digest object if the passphrase is the same. */
 function nextHeld(held: HeldUser | undefined, { value, n }: StoredRecord): HeldUser {
   const user = decodeUser(value)
   if (held === undefined) return { user, version: n, caller: callerOf(user) }

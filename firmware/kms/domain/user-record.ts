@@ -1,10 +1,10 @@
-/** A user as it is stored: one sealed record, JSON inside. */
+/** The stored form of a user: a sealed record of JSON. */
 
 import { base64 } from '@scure/base'
 import type { PassphraseDigest } from './passphrase.ts'
 import type { Role } from './roles.ts'
 
-/** Values are never changed in place: a change makes a new object. */
+/** Immutable: each change creates a new object. */
 export interface User {
   readonly id: string
   readonly realName: string
@@ -21,11 +21,11 @@ interface Stored {
   tags: string[]
   salt: string
   digest: string
-  /** The costs of scrypt; without them the digest is a NetHSM's. */
+  /** Cost of scrypt; missing for the digest of a NetHSM. */
   N?: number
   r?: number
   p?: number
-  /** The same passphrase as before, whose digest was a NetHSM's. */
+  /** Set if this digest replaced one of a NetHSM, for the same passphrase. */
   renewed?: true
 }
 

@@ -1,17 +1,17 @@
-/** Who may see and change which user. Contract sections 3.3 and 7.3. */
+/** Rights to read and change users. Contract sections 3.3 and 7.3. */
 
 import { CofferError } from '../../base/error.ts'
 import { namespaceOf } from './identifiers.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Caller } from './roles.ts'
 
-/** Reading a user or his tags. Throws `forbidden`. */
+/** Authorizes reading a user or the user's tags. Throws `forbidden`. */
 export function authorizeRead(caller: Caller, id: string): void {
   if (caller.role !== 'Administrator') authorizeSelf(caller, id)
   else if (caller.namespace !== '' && caller.namespace !== namespaceOf(id)) throw otherNamespace()
 }
 
-/** Creating, deleting or changing a user: a namespace that exists is managed from inside only. Throws `forbidden`. */
+/** Authorizes creating, deleting or changing a user. An existing namespace is managed only from inside. Throws `forbidden`. */
 export function authorizeChange(caller: Caller, id: string, namespaces: Pick<Namespaces, 'exists'>): void {
   const namespace = namespaceOf(id)
   if (caller.role !== 'Administrator') authorizeSelf(caller, id)

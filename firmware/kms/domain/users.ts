@@ -1,4 +1,4 @@
-/** Users: roles, tags, passphrases, and who may manage whom. Contract sections 3.3, 4.3, 7.3 to 7.5. */
+/** Users: roles, tags, passphrases and rights over other users. Contract sections 3.3, 4.3, 7.3 to 7.5. */
 
 import { CofferError } from '../../base/error.ts'
 import type { Decision } from '../../store/store.ts'
@@ -33,43 +33,44 @@ export class Users {
     this.#index = new UserIndex(context.records)
   }
 
-  /** Throws `storage` when the user's record is damaged. */
+  /** Throws `storage` if the user's record is damaged. */
   find(id: string): User | undefined {
     const held = this.#index.get(id)
     if (held === undefined && this.#context.records.isDamaged('users', id)) throw damaged('user')
     return held?.user
   }
 
-  /** Whoever has shown the passphrase of a user. */
+  /** Returns the identity of an authenticated user. */
   caller(id: string): Caller | null {
     return this.#index.get(id)?.caller ?? null
   }
 
-  /** False once he was deleted, even if another one of his name was made, or has another passphrase than he came with. */
+  /** False once the user is deleted, even if a user of the same name was created, or has a new passphrase. */
   isCurrent(caller: Caller): boolean {
     return this.#index.get(caller.userId)?.caller === caller
   }
 
-  /** Throws `notFound`. */
   get(id: string): User {
     const user = this.find(id)
     if (user === undefined) throw new CofferError('notFound', 'No such user')
     return user
   }
 
-  /** The users a caller may see: all for a root user, else those of the own namespace. */
+  /** Ids of all users for a root user, otherwise of those in the caller's namespace. */
   list(namespace: Namespace): string[] {
     return this.#index.ids.startingWith(userPrefix(namespace))
   }
 
-  /** Those of `list` after the id `after` (`''`: from the first one), at most `limit`. `next` is the id to go on after while there are more. */
+  /**
+   * At most `limit` users of `list` after the id `after`; `''` starts at the first one. `next` is the id to continue after if there are
+   * more.
+   */
   page(namespace: Namespace, after: string, limit: number): { users: User[]; next?: string } {
     const ids = this.#index.ids.after(after, userPrefix(namespace), limit + 1)
     const users = ids.slice(0, limit).map((id) => this.get(id))
     return ids.length > limit ? { users, next: ids[limit - 1]! } : { users }
   }
 
-  /** How many `list` shows. */
   size(namespace: Namespace): number {
     return namespace === '' ? this.#index.size : this.list(namespace).length
   }
@@ -79,22 +80,21 @@ export class Users {
     return held === undefined ? null : this.#context.versionText(held.version)
   }
 
-  /** The version of the list of users that callers of a namespace see. */
   listVersion(namespace: Namespace): string {
     return this.#context.versionText(this.#index.listVersion(namespace))
   }
 
-  /** Reading a user or his tags. Throws `forbidden`. */
+  /** Throws `forbidden`. */
   authorizeRead(caller: Caller, id: string): void {
     authorizeRead(caller, id)
   }
 
-  /** Creating, deleting or changing a user. Throws `forbidden`. */
+  /** Throws `forbidden`. */
   authorizeChange(caller: Caller, id: string): void {
     authorizeChange(caller, id, this.#namespaces)
   }
 
-  /** Throws `forbidden` (namespace), `conflict` (id taken), `full` (quota of the namespace). */
+  /** Throws `forbidden` (namespace), `conflict` (id exists), `full` (quota of the namespace). */
   async create(caller: Caller, id: string, { realName, role, passphrase }: NewUser): Promise<void> {
     const { pool, random, passphraseCost, log } = this.#context
     this.#assertCreatable(caller, id)
@@ -106,7 +106,7 @@ export class Users {
     log.info('users', `added ${id} (${realName}) as ${role} by ${caller.userId}`)
   }
 
-  /** Creates a user under a generated id in `namespace` and returns the full id. */
+  /** Creates a user with a generated id in `namespace` and returns the full id. */
   async createWithGeneratedId(caller: Caller, namespace: Namespace, user: NewUser): Promise<string> {
     const id = userPrefix(namespace) + generatedId(this.#context.random)
     await this.create(caller, id, user)
@@ -120,7 +120,7 @@ export class Users {
     this.#quotas.assertRoom(namespace, 'users', this.size(namespace))
   }
 
-  /** Also after a derivation: namespaces come and go, and a lock ends everything. */
+  /** Checked again after a derivation: the namespace may have been created or deleted, or the appliance locked. */
   #assertChangeable(caller: Caller, id: string): void {
     this.#context.assertOpen()
     if (!this.#namespaces.exists(caller.namespace)) throw new CofferError('forbidden', 'Your namespace does not exist')
@@ -148,8 +148,8 @@ export class Users {
   }
 
   /**
-   * The digest of the same passphrase in another form, which is returned as it is held. Null when it is not `former` any more.
-   * Throws `busy`, `storage`.
+   * Replaces the digest by another one of the same passphrase and returns the stored object. Returns null if the digest is no longer
+   * `former`. Throws `busy`, `storage`.
    */
   async renewDigest(
     id: string,
@@ -164,21 +164,21 @@ export class Users {
     return held !== undefined && isSameDigest(held, passphrase) ? held : null
   }
 
-  /** Only Operators have tags. Throws `notFound`. */
+  /** Throws `notFound`, also for users that are not Operators and so have no tags. */
   tags(id: string): readonly string[] {
     const { role, tags } = this.get(id)
     if (role !== 'Operator') throw new CofferError('notFound', 'The user is not an Operator and has no tags')
     return tags
   }
 
-  /** What decides over the use of restricted keys. Throws `forbidden` when the caller was deleted since he came. */
+  /** Tags that decide on the use of restricted keys. Throws `forbidden` if the caller was deleted meanwhile. */
   tagsOfCaller({ userId }: Caller): readonly string[] {
     const user = this.find(userId)
     if (user === undefined) throw new CofferError('forbidden', 'Your account was deleted')
     return user.tags
   }
 
-  /** Returns false when the tag was there already. */
+  /** Returns false if the user has the tag already. */
   async addTag(caller: Caller, id: string, tag: string): Promise<boolean> {
     const isAdded = await this.#context.records.change(() => {
       const user = this.get(id)

@@ -1,4 +1,7 @@
-/** Who may do what, asked when a request comes and again when it acts: contract section 1.7, `authenticate` and `authorize`. */
+/**
+ * Authentication and authorization, checked when a request arrives and again when it acts. Contract section 1.7, `authenticate` and
+ * `authorize`.
+ */
 
 import { CofferError, wrongState } from '../../base/error.ts'
 import type { QueuePriority } from '../../base/fair-queue.ts'
@@ -12,26 +15,25 @@ import type { Declaration, EndpointAccess, Request } from './endpoint.ts'
 import type { ClusterView, ReadBarrier } from './read-barrier.ts'
 
 export interface AccessOptions {
-  /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
+  /** The current epoch. A new one begins with each state change and each replacement of all records, and ends earlier requests. */
   epoch: () => unknown
-  /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped when this has returned. */
+  /** Returns null for an unknown user or a wrong passphrase. The passphrase is wiped when this returns. */
   authenticate: (userId: string, passphrase: Uint8Array, place: QueuePriority) => Caller | null | Promise<Caller | null>
-  /** The same where it is remembered from a time before, else null. */
   recall?: (userId: string, passphrase: Uint8Array) => Caller | null
-  /** False once the caller was deleted or has another passphrase than he came with. */
+  /** False once the caller is deleted or the caller's passphrase has changed. */
   isCurrent?: (caller: Caller) => boolean
-  /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
+  /** False if the caller's namespace does not exist; all requests are then refused (contract 7.3). */
   namespaceExists?: (caller: Caller) => boolean
-  /** What other nodes have changed; null while there are none. */
+  /** Changes of other nodes; null on a standalone node. */
   nodes?: () => ClusterView | null
   limiter: LoginLimiter
   log: Log
 }
 
 interface AccessChecks<S> {
-  /** Throws `unauthenticated`, or `limited`. */
+  /** Throws `unauthenticated` or `limited`. */
   authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller>
-  /** State, account, role and namespace as they are at this moment, for a request that came in `epoch`. */
+  /** Checks the current state, account, role and namespace for a request that arrived in `epoch`. */
   authorize(
     declaration: Declaration<S>,
     access: EndpointAccess | 'public',
@@ -84,6 +86,6 @@ export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): A
   return { authenticate, authorize }
 }
 
-/** So that whoever is refused knows whom to ask. */
+/** Tells a refused caller which users to ask. */
 const whoMay = ({ roles, scope }: EndpointAccess): string =>
   `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`

@@ -1,4 +1,4 @@
-/** Which requests are recorded in the audit log. Contract section 7.6. */
+/** Selects the requests that the audit log records. Contract section 7.6. */
 
 import type { Attempt } from '../../http/endpoint/attempt.ts'
 import type { Caller } from '../domain/roles.ts'
@@ -6,17 +6,16 @@ import type { Declaration, Request, Result } from './endpoint.ts'
 
 /** Credentials name a user id. */
 export interface KmsAttempt<S> extends Attempt<Declaration<S>, Caller> {
-  /** Somebody else has written the line, or failed to. */
+  /** True if other code records the request, successfully or not. */
   isRecorded?: boolean
-  /** With its body, present once it acts. */
   request?: Request<S, unknown, unknown, unknown>
   result?: Result
 }
 
 export interface Auditor<S> {
-  /** Throws when what such a request does could not be recorded, or would push out too much: then it must not happen. */
+  /** Throws if the log could not record such a request or would lose too many older records. The request must then not act. */
   expectRoom(kind: AuditKind, caller: Caller | undefined): void
-  /** The answer waits for the promise if there is one, and is an error when it fails. */
+  /** The answer waits for the promise and becomes an error if it rejects. */
   record(attempt: KmsAttempt<S> & { endpoint: Declaration<S> }, status: number): Promise<void> | undefined
 }
 
@@ -27,10 +26,9 @@ export const auditKind = ({ method, audit }: Pick<Declaration<never>, 'method' |
 
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
 
-/** Whether the caller was refused, whatever he asked for. */
 export const isRefused = (status: number): boolean => REFUSED.has(status)
 
-/** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
+/** Unauthorized requests are recorded only if the caller was refused; others, such as unknown paths, attempted nothing. */
 export function recordAttempt<S>(
   auditor: Auditor<S>,
   attempt: KmsAttempt<S>,

@@ -1,4 +1,4 @@
-/** Bodies of requests, as their declarations have them. */
+/** Reads request bodies as their declarations say. */
 
 import { matchSchema, parseText, readText } from '../../base/json.ts'
 import { RequestError } from '../../http/errors.ts'
@@ -14,10 +14,7 @@ import type { Body, LongJsonBody } from './endpoint.ts'
 const MULTIPART_TYPE = 'multipart/form-data'
 
 export interface Bodies {
-  /**
-   * What the declaration makes of the body. Throws `invalid`, and what the reader throws; `onMismatch` is called for a
-   * body that is JSON, but fails its schema.
-   */
+  /** Returns the parsed body. Throws `invalid` and errors of the reader. Calls `onMismatch` for JSON that fails its schema. */
   read(
     body: Body<unknown>,
     bytesMax: number,
@@ -33,14 +30,14 @@ export function createBodies(reader: BodyReader): Bodies {
     if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType)
     if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
     const bytes = await reader.read(exchange.openBody(), bytesMax, terms)
-    terms.check() // before anything is said of what is in it
+    terms.check() // first, so that unauthorized callers learn nothing about the content
     const type = mediaType(contentType)
     if (body.kind === 'raw') return body.parse(bytes, type)
     try {
       if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
         return body.parts(await parseMultipart(bytes, contentType))
       const text = readText(bytes)
-      wipeBody(bytes) // before there is a copy more
+      wipeBody(bytes) // wiped before parsing makes another copy
       const value = parseText(text)
       try {
         return matchSchema(body.schema, value, 'body')
@@ -69,7 +66,6 @@ export function createBodies(reader: BodyReader): Bodies {
   return { read }
 }
 
-/** Throws a RequestError. */
 export function checkType(body: Body<unknown>, type: string): void {
   const types = bodyTypes(body)
   if (!types.includes(type)) throw new RequestError(415, `The content type must be ${types.join(' or ')}`)

@@ -1,4 +1,4 @@
-/** Checks of contract section 1.7 that need no more than the request and its declaration, by their names there. */
+/** Checks of contract section 1.7 that need only the request and its declaration, named as there. */
 
 import { CofferError, wrongState } from '../../base/error.ts'
 import { matchSchema } from '../../base/json.ts'
@@ -16,28 +16,26 @@ import { bodyBytesMax, type Declaration, type EndpointAccess, type Request } fro
 import { readQuery } from './query.ts'
 import { answerTypes } from './replies.ts'
 
-/** A longer request target is answered with 414; contract section 1.5. */
+/** Longer request targets get 414; contract section 1.5. */
 const TARGET_MAX = 2000
 
 type Matches<S> = readonly Match<Resource<Declaration<S>>>[]
 
-/** A request on its way through the checks, once its endpoint is known. */
 export interface Asked<S> {
   readonly exchange: Exchange
   readonly declaration: Declaration<S>
   readonly access: EndpointAccess | 'public'
   readonly request: Request<S, unknown, unknown, unknown>
-  /** Of the path, percent-decoded. */
   readonly params: Readonly<Record<string, string>>
   /** As sent. */
   readonly query: string
-  /** A segment of the path cannot be what the endpoint has there. */
+  /** True if a segment of the path cannot match the endpoint's pattern. */
   readonly malformed: boolean
-  /** Throws once the caller may not do this, or the appliance is in another state. */
+  /** Throws once the caller is no longer authorized or the state has changed. */
   readonly check: AuthorizationCheck
 }
 
-/** Throws `notFound` for a path without an endpoint that is offered now. */
+/** Throws `notFound` if no offered endpoint has the path. */
 export function route<S>(table: EndpointTable<Declaration<S>>, path: string, services: S): Matches<S> {
   const isOffered = ({ value }: Matches<S>[number]): boolean =>
     value.values().some((declaration) => declaration.isOffered?.(services) ?? true)
@@ -47,8 +45,8 @@ export function route<S>(table: EndpointTable<Declaration<S>>, path: string, ser
 }
 
 /**
- * For a method that the path does not offer, the path is available when any endpoint on it is: so PATCH gets 412 where nothing
- * answers now, and 501 where something does.
+ * Throws in states where the endpoint is unavailable. For a method that the path does not offer, any available endpoint on the path counts:
+ * PATCH gets 412 if none is available, else 501.
  */
 export function available<S>(
   matches: Matches<S>,
@@ -62,7 +60,7 @@ export function available<S>(
   if (!isAvailable) throw wrongState()
 }
 
-/** Throws a RequestError for a method that HTTP or this path does not know, and for a target that is too long. */
+/** Throws a RequestError for a method unknown to HTTP or to this path, and for a target that is too long. */
 export function method<S>(
   exchange: Exchange,
   matches: Matches<S>,
@@ -78,10 +76,10 @@ export function method<S>(
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
 
-/** Pages of others do not even get to try credentials, their own or those a browser remembers. */
+/** Foreign pages are refused before authentication, so that they cannot try credentials, not even those that the browser stores. */
 export const origin = ({ method, header }: Exchange): void => refuseForeignPage(method, header)
 
-/** Content type and declared size of the body, and the types of the answer that the client takes, which it returns. */
+/** Checks content type and declared size of the body. Returns the acceptable types of the answer. */
 export function negotiate<S>({ exchange, declaration, access }: Asked<S>): readonly string[] {
   const { body, creates } = declaration
   if (creates && body !== undefined) checkType(body, mediaType(exchange.header('content-type')))
@@ -90,7 +88,6 @@ export function negotiate<S>({ exchange, declaration, access }: Asked<S>): reado
   return answerTypes(declaration, exchange.header('accept'))
 }
 
-/** Ids in the path, and the query. Throws `invalid`. */
 export function validate<S>({ declaration, request, params: raw, query: text, malformed }: Asked<S>): void {
   if (malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
   const { params, query } = declaration

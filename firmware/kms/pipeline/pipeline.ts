@@ -1,7 +1,7 @@
 /**
- * The one path of every API request: the checks of contract section 1.7 in their order, driven by declarations. The state,
- * the caller and his rights, the resource and the conditions are those of the turn in which the request acts: whoever sends
- * a body is asked again when all of it is there, and every change that follows later asks once more (see request-authorization.ts).
+ * Handles every API request by its declaration: the checks of contract section 1.7 in their order. State, caller, rights, resource and
+ * conditions are those of the turn in which the request acts: the checks run again after the body has arrived, and before each later change
+ * (request-authorization.ts).
  */
 
 import { Hono } from 'hono'
@@ -37,22 +37,21 @@ import { replyOf, responseHeaders, textType } from './replies.ts'
 
 export interface ApiOptions<S> extends AccessOptions {
   declarations: readonly Declaration<S>[]
-  /** With full paths: what stands outside the base path, or describes the API. */
+  /** Endpoints with full paths, outside the base path, or for the API documents. */
   others?: readonly Declaration<S>[]
   services: S
   state: () => ApplianceState
-  /** Calls `listener` when an era ends, so that no body has to be waited for that came in it. */
+  /** Calls `listener` when an epoch ends: bodies of earlier requests need not be read further. */
   onEpochEnd?: (listener: () => void) => void
-  /** Records every administrative change, use of a key, and refused caller. */
   audit?: Auditor<S>
-  /** Throws `full` while this caller may add nothing to the records. */
+  /** Throws `full` while this caller cannot add records. */
   expectRoom?: (caller: Caller | undefined) => void
   bodyLimits?: Partial<BodyLimits>
 }
 
 export type Api = Hono<{ Bindings: Connection }>
 
-/** Every path of the TLS port: `/api/v1/...` of the declarations, the others, and 404 for the rest. */
+/** Serves all paths of the TLS port: declarations below `/api/v1`, others by their full path, 404 for the rest. */
 export function createApi<S>(options: ApiOptions<S>): Api {
   const bodyLimits = { ...BODY_LIMITS, ...options.bodyLimits }
   const bodyReader = createBodyReader(bodyLimits)
@@ -72,7 +71,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
 
-  /** The checks of contract section 1.7 in their order, each under its name there. */
+  /** The checks of contract section 1.7 in their order, named as there. */
   async function respond(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Reply | StreamedReply> {
     const [path, query] = splitTarget(exchange.target)
     const matches = route(table, path, options.services)
@@ -95,11 +94,11 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       if (late !== null) return late
       return reply(asked, met, await act(asked, attempt))
     } finally {
-      wipeIn(asked.request.body) // handlers may have wiped theirs already
+      wipeIn(asked.request.body) // handlers may have wiped their part already
     }
   }
 
-  /** For whoever shows no credentials: refuses who has failed too often at what the handler checks. */
+  /** Public endpoints: throws if the address has failed too often at the handler's checks. */
   function expectNoFailures({ address }: Exchange, { attemptsAs }: Declaration<S>): Caller {
     if (attemptsAs !== undefined) options.limiter.check(address, attemptsAs)
     return NO_CALLER
@@ -144,13 +143,13 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     })
   }
 
-  /** The request must leave a line in the audit log, and records if it adds some. */
+  /** The audit log must have room for the request, and the disk for the records that it adds. */
   function auditRoom({ declaration, request: { caller } }: Asked<S>): void {
     options.audit?.expectRoom(auditKind(declaration), caller)
     if (declaration.addsRecords) options.expectRoom?.(caller)
   }
 
-  /** Reads the body. Gives the answer where the conditions do not hold any more once all of it is there. */
+  /** Reads the body. Returns an answer if the conditions no longer hold once it is complete. */
   async function body({ exchange, declaration, access, request, check }: Asked<S>): Promise<Reply | null> {
     const { body: expected, attemptsAs } = declaration
     if (expected === undefined) return null
@@ -169,19 +168,19 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     attempt.request = request
     const result = await runAuthorized(check, () => declaration.handle(request))
     attempt.result = result
-    if (givesOut(declaration, result)) check() // nothing is told or signed for whoever may not ask for it any more
+    if (givesOut(declaration, result)) check() // a result is not given to a caller whose rights have ended meanwhile
     return result
   }
 
   function reply({ exchange, declaration, check }: Asked<S>, { types, early }: Met, result: Result) {
     const headers = responseHeaders(declaration, 'etag' in early ? early.etag : undefined)
     return replyOf(whileAdmitted(result, check), types, textType(declaration, types), headers, (error) => {
-      errorReply(error, options.log) // nobody can be sent it any more; it is logged
+      errorReply(error, options.log) // too late for an answer; logs the error
       exchange.cut()
     })
   }
 
-  /** An answer that cannot be recorded is not given. */
+  /** An answer that cannot be recorded is withheld. */
   async function record(attempt: KmsAttempt<S>, answer: Reply | StreamedReply): Promise<Reply | StreamedReply> {
     if (options.audit === undefined) return answer
     try {
@@ -189,7 +188,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       if (recorded !== undefined) await recorded
       return answer
     } catch (error) {
-      if (attempt.endpoint?.isDoneUnrecorded) return answer // the audit log has told the log why
+      if (attempt.endpoint?.isDoneUnrecorded) return answer // the audit log has reported the reason
       if (answer.body instanceof ReadableStream) await answer.body.cancel()
       return errorReply(error, options.log)
     }
@@ -198,7 +197,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 
 type AnyRequest<S> = Request<S, unknown, unknown, unknown>
 
-/** `early`: the answer, where the conditions of the request do not hold. */
+/** `early`: the answer if the conditions of the request do not hold, else the etag. */
 interface Met {
   readonly types: readonly string[]
   readonly early: Reply | { etag?: string | undefined }
@@ -212,17 +211,20 @@ function expectAccount<S>(exchange: Exchange, account: string, attempt: KmsAttem
   return credentials
 }
 
-/** Public endpoints get this; no handler of theirs may ask who calls. */
+/** Handlers of public endpoints must not read the caller. */
 const NO_CALLER = undefined as unknown as Caller
 
 const accessIn = <S>({ access }: Declaration<S>, state: ApplianceState): EndpointAccess | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access
 
-/** The JSON that answers a change only says that it was made: whoever then heard of a refusal would take it for undone. */
+/**
+ * True if the result holds data. The answer to a change only confirms it: the change is committed, and a refusal now would make the client
+ * believe it failed.
+ */
 const givesOut = <S>(declaration: Declaration<S>, result: Result): boolean =>
   result.status === 200 && ('bytes' in result || ('json' in result && auditKind(declaration) !== 'change'))
 
-/** An answer that is sent as it is made ends with the request's admission. */
+/** Ends a streamed answer once the request is no longer authorized. */
 function whileAdmitted(result: Result, check: AuthorizationCheck): Result {
   if (!('stream' in result)) return result
   const stream = passOn(result.stream, ({ done }) => {

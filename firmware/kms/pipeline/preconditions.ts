@@ -1,4 +1,4 @@
-/** Whether the resource is there, and whether it is the version that was asked for. Contract section 1.7. */
+/** Checks that the resource exists and has the requested version. Contract section 1.7. */
 
 import { CofferError } from '../../base/error.ts'
 import { emptyReply, type Reply } from '../../http/reply.ts'
@@ -9,7 +9,7 @@ import { responseHeaders } from './replies.ts'
 
 const CONDITIONS = ['if-match', 'if-none-match'] as const
 
-/** The answer where they end the request, else the etag. */
+/** Returns the answer if a condition ends the request, else the etag. */
 export function precondition<S>(
   exchange: Exchange,
   declaration: Declaration<S>,
@@ -41,7 +41,7 @@ function conditions<S>(
   function presence(): ResourceState {
     if (etag !== undefined) return { etag }
     if (declared !== undefined && version === null) return 'missing'
-    // Only a PUT may make what is not there; anything else has found its resource by now.
+    // Only a PUT can create a resource. Other methods have found it by now.
     return method === 'PUT' ? 'unknown' : 'present'
   }
 }

@@ -1,6 +1,5 @@
 import { CofferError } from '../../base/error.ts'
 
-/** Names and values of the query; the last of one name wins. */
 export function readQuery(text: string): Record<string, string> {
   const query: Record<string, string> = Object.create(null)
   for (const pair of text.split('&')) {

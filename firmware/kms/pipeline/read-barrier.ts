@@ -1,28 +1,28 @@
 /**
- * Where several nodes share their records, a refusal is given once this node has whatever the others had changed before: a key that was
- * made on one of them is never missing on another for who was told that it is there. Contract section 3.6.
+ * Read barrier of a cluster: a node refuses a request only after it has applied all earlier changes of other nodes. A client that was told
+ * of a new key on one node then never misses it on another. Contract section 3.6.
  */
 
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 
 export interface ClusterView {
-  /** Of the change that came last. */
+  /** Number of the last applied change. */
   readonly n: number
-  /** Ends when all has come that was changed before; at once where nobody can tell. */
+  /** Resolves when all earlier changes are applied; at once if that cannot be determined. */
   barrier(): Promise<unknown>
 }
 
-/** What more records could turn into another answer. */
+/** Errors that newer records could turn into a success. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden', 'notFound', 'unavailable'])
 
 export interface ReadBarrier {
-  /** Asks; and once more where that throws a refusal and changes have come since. */
+  /** Calls `ask`, and again if it throws a refusal and newer changes were applied meanwhile. */
   refusal<T>(ask: () => T): T | Promise<T>
-  /** The same where null is one. */
+  /** Like `refusal`, for an `ask` that refuses by returning null. */
   null<T>(ask: () => T | null | Promise<T | null>): T | null | Promise<T | null>
 }
 
-/** `nodes`: null while there are none; then nothing is asked twice. */
+/** `nodes` returns null on a standalone node; then `ask` is called once. */
 export function createReadBarrier(nodes: () => ClusterView | null): ReadBarrier {
   return {
     refusal(ask) {

@@ -1,4 +1,4 @@
-/** Answers to requests, as their declarations have them. */
+/** Builds answers from results and declarations. */
 
 import { RequestError } from '../../http/errors.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import { acceptable, mediaType } from '../../http/request/media.ts'
 import { BASE_PATH, type Declaration, type Result } from './endpoint.ts'
 
-/** Types of the answer the client takes; empty for an answer without a body. */
+/** Acceptable types of the answer; empty for an answer without a body. */
 export function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
   if ('empty' in answers) return []
   const offered =
@@ -25,7 +25,7 @@ export function answerTypes<S>({ answers }: Declaration<S>, accept: string | und
   return types
 }
 
-/** With its parameters, that of the text which the client likes better than JSON, if it does. */
+/** Returns the text type, with its parameters, if the client prefers it to JSON. */
 export function textType<S>({ answers }: Declaration<S>, [best]: readonly string[]): string | undefined {
   const type = 'json' in answers ? answers.textType : undefined
   return type !== undefined && best === mediaType(type) ? type : undefined
@@ -69,10 +69,10 @@ export function replyOf(
   return emptyReply(result.status, headers)
 }
 
-/** What the client takes; `types` is what it likes, best first. */
+/** Returns `type` if the client accepts it, else the type that the client prefers. */
 const typeOf = (type: string, types: readonly string[]): string => (types.includes(type) ? type : (types[0] ?? type))
 
-const PIECE_BYTES = 16 * 1024 // of a TLS record
+const PIECE_BYTES = 16 * 1024 // size of a TLS record
 
 async function* piecesOf(file: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < file.length; start += PIECE_BYTES) yield file.subarray(start, start + PIECE_BYTES)
