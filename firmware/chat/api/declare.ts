@@ -31,14 +31,12 @@ type NoParameters = Record<never, never>
 // biome-ignore lint/suspicious/noExplicitAny: each declaration was checked where it was made
 export type AnyDeclaration = Declaration<Services, any, any, any>
 
-/** Declares an endpoint that needs an account: `me` is the caller. */
 export const declare = <P extends Parameters = NoParameters, Q extends Parameters = NoParameters>(
   declaration: Declaration<Services, User, P, Q> & {
     who: 'sender' | 'webhook' | 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
   },
 ): AnyDeclaration => declaration
 
-/** Declares an endpoint that needs no account: `me` may be null. */
 export const declareOpen = <P extends Parameters = NoParameters, Q extends Parameters = NoParameters>(
   declaration: Declaration<Services, User | null, P, Q> & { who: 'nobody' | 'anyone' },
 ): AnyDeclaration => declaration

@@ -90,7 +90,6 @@ export const externalDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-/** Throws 404 for an unknown name. */
 function integrationOf(name: string): Integration {
   const integration = INTEGRATIONS.find((one) => one.name === name)
   if (integration === undefined) throw new Error('unknown integration')

@@ -6,7 +6,6 @@ import { addDevice, removeDevice } from '../realm/objects/client-devices.ts'
 import { addToken, registerDevice, registerPushOf, removeToken, testToken } from '../realm/organization/users/push.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
-/** Adds and removes unencrypted device tokens of one kind. */
 const tokens = (path: string, kind: 'apns' | 'fcm'): readonly AnyDeclaration[] => [
   declare({
     method: 'POST',

@@ -24,7 +24,6 @@ const answer = (name: 'icon' | 'logo', picture: RealmPicture, fields: Record<str
   [`${name}_url`]: fields[`${picture}_url`],
 })
 
-/** Getting, setting and removing one picture. The parameter `night` selects the logo. */
 const endpointsOf = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
   const pictureOf = ({ night }: { night: boolean }): RealmPicture => (name === 'icon' ? 'icon' : logo(night))
   const shared = { path: `/realm/${name}`, who: 'administrator', parameters: NIGHT } as const

@@ -48,11 +48,9 @@ const identityParameters = {
 }
 
 type Identity = { [K in keyof typeof identityParameters]: string | undefined } & {
-  /** Network address of the client. */
   address: string
 }
 
-/** Changes settings. Two old paths remain for older clients. */
 const change = (path: string): AnyDeclaration =>
   declare({
     method: 'PATCH',

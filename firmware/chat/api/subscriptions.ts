@@ -175,7 +175,6 @@ function subscribedAnswer({ added, already }: Subscribed): Record<string, unknow
   return { subscribed: namesByUser(added), already_subscribed: namesByUser(already) }
 }
 
-/** Maps user ids to names of channels. */
 function namesByUser(pairs: readonly SubscriptionPair[]): Record<string, string[]> {
   const names: Record<string, string[]> = {}
   for (const { user, channel } of pairs) {

@@ -42,7 +42,6 @@ interface GivenView {
   include_custom_profile_fields: boolean
 }
 
-/** `me` is null for a spectator. */
 const formFor = (realm: Realm, me: User | null, user: User, input: GivenView) =>
   me === null
     ? spectatorObject(realm, user)

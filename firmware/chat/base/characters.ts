@@ -1,6 +1,6 @@
 /**
- * Characters that names and texts may have: none that controls a terminal or is no character, none that ends a line of a name,
- * none that turns the text around it (Unicode Standard Annex 9, section 2). Contract section 1.1.
+ * Characters allowed in names and texts: no control characters, noncharacters or bidirectional controls (Unicode Standard Annex 9, section
+ * 2); names also have no line breaks. Contract section 1.1.
  */
 
 import { z } from 'zod'
@@ -12,20 +12,20 @@ const IN_TEXT = new RegExp(`(?![\\t\\n\\r])[${INVALID}]`, 'u')
 
 export const isName = (name: string): boolean => !IN_NAME.test(name)
 
-/** For one line. Throws a `BAD_REQUEST` that says where an invalid character is; `what` is its name in the API. */
+/** Checks a single line. Throws a `BAD_REQUEST` with the position of an invalid character; `what` is the parameter's name in the API. */
 export const expectName = (name: string, what: string): string => expectNone(IN_NAME, name, what)
 
-/** As `expectName`, for any number of lines. */
+/** Like `expectName`, but allows line breaks. */
 export const expectText = (text: string, what: string): string => expectNone(IN_TEXT, text, what)
 
-/** Upstream's words, so that clients which know them go on to. */
+/** The message is Zulip's, because clients may look for it. */
 function expectNone(invalid: RegExp, text: string, what: string): string {
   const message = messageOf(invalid, text, ` in ${what}`)
   if (message !== null) throw badRequest(message)
   return text
 }
 
-/** In a JSON text; the error says of which member it is. */
+/** For strings in JSON parameters, where the error names the member. */
 export const nameString = () => z.string().check(having(IN_NAME))
 export const textString = () => z.string().check(having(IN_TEXT))
 

@@ -1,4 +1,4 @@
-/** The chat's one type of error: a closed set of codes, which become answers in pipeline/envelope.ts. Contract section 1.4. */
+/** The chat's only error type: a closed set of codes, from which pipeline/envelope.ts makes answers. Contract section 1.4. */
 
 const STATUS = {
   BAD_REQUEST: 400,
@@ -46,10 +46,10 @@ const STATUS = {
 
 export type ChatErrorCode = keyof typeof STATUS
 
-/** Members that the answer has beside `result`, `msg` and `code`: names of the contract. */
+/** Members of the answer besides `result`, `msg` and `code`, named by the contract. */
 export type ErrorFields = Readonly<Record<string, unknown>>
 
-/** Its message may be shown to the client: it never holds a secret or a path of this machine. */
+/** Clients see the message, so it must not contain secrets or paths of this machine. */
 export class ChatError extends Error {
   readonly code: ChatErrorCode
   readonly status: number
@@ -66,7 +66,7 @@ export class ChatError extends Error {
 
 export const badRequest = (message: string, fields?: ErrorFields) => new ChatError('BAD_REQUEST', message, fields)
 
-/** The caller may know of the object and may not do this with it. */
+/** For objects that the caller may see but not change in this way. */
 export const forbidden = (message: string) => new ChatError('BAD_REQUEST', message, {}, 403)
 
 export const notFound = (message: string) => new ChatError('BAD_REQUEST', message, {}, 404)
@@ -74,13 +74,11 @@ export const notFound = (message: string) => new ChatError('BAD_REQUEST', messag
 export const missingParameter = (name: string) =>
   new ChatError('REQUEST_VARIABLE_MISSING', `Missing '${name}' argument`, { var_name: name })
 
-/** Both were sent, and mean the same. */
 export const confusingParameters = (one: string, other: string) =>
   new ChatError('REQUEST_CONFUSING_VAR', `Can't decide between '${one}' and '${other}'`, {
     var_name1: one,
     var_name2: other,
   })
 
-/** A parameter that was read, but has a value that the endpoint cannot take. */
 export const invalidParameter = (name: string, message: string) =>
   new ChatError('REQUEST_VARIABLE_INVALID', message, { var_name: name })

@@ -1,14 +1,14 @@
-/** What the service says that it is. Contract section 11.1. */
+/** Versions that the service reports. Contract section 11.1. */
 export const VERSION = {
   zulip_version: '12.2',
   zulip_merge_base: '12.2',
   zulip_feature_level: 500,
-  /** Of the history, which goes no further. */
+  /** The last feature level with a history of changes. */
   service_feature_level: 460,
 } as const
 
-/** The release that levels of the history belong to. */
+/** The release to which the levels of that history belong. */
 export const HISTORY_VERSION = '12.0'
 
-/** Whether a client has declared a level before `level`; null: it has declared none. Contract section 8. */
+/** True if the client declared a level before `level`; null stands for no declaration. Contract section 8. */
 export const isOlder = (declared: number | null, level: number): boolean => declared !== null && declared < level

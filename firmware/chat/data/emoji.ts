@@ -1,24 +1,22 @@
-/** The emoji of Unicode by name and by code: hexadecimal code points joined by `-`, without variation selectors. */
+/** Unicode emoji by name and by code: hexadecimal code points joined by `-`, without variation selectors. */
 
 import data from './emoji.json' with { type: 'json' }
 
-/** The picture of `:zulip:`, the only emoji without a character. The path is built into clients. */
+/** Path of `:zulip:`, the only emoji without a character. Clients have the path built in. */
 export const ZULIP_EMOJI_PATH = '/static/generated/emoji/images/emoji/unicode/zulip.png'
 
 const namesByCode = new Map(Object.entries(data.emoji).map(([code, names]) => [code, names.split(' ')]))
 const codesByName = new Map([...namesByCode].flatMap(([code, names]) => names.map((name) => [name, code] as const)))
 
-/** Code of the emoji that has this name, one of its several. */
 export function emojiCode(name: string): string | undefined {
   return codesByName.get(name)
 }
 
-/** The usual name of an emoji. */
 export function emojiName(code: string): string | undefined {
   return namesByCode.get(code)?.[0]
 }
 
-/** All names by code, the usual one first: what clients are given as `server_emoji_data_url`. */
+/** All names by code, the canonical one first, as served in `server_emoji_data_url`. */
 export function emojiNames(): ReadonlyMap<string, readonly string[]> {
   return namesByCode
 }

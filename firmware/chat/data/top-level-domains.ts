@@ -1,4 +1,4 @@
-/** Top-level domains that make a bare `name.example` a link: IANA's, without those that are endings of files. */
+/** Top-level domains that turn a bare `name.example` into a link: IANA's list without those that are also file extensions. */
 
 import data from './top-level-domains.json' with { type: 'json' }
 

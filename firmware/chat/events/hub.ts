@@ -25,7 +25,6 @@ const HEARTBEAT_SPREAD_MS = 10_000
 
 export interface Publication {
   readonly type: string
-  /** User ids, or every queue. */
   readonly to: Iterable<number> | 'everyone'
   /** Returns the event without its id, as clients of one shape see it. Null for shapes that do not get it. */
   make(shape: Shape): EventBody | null
@@ -258,7 +257,6 @@ export function createEventHub({
 
 const hears = ({ eventTypes }: Queue, type: string): boolean => eventTypes === null || eventTypes.has(type)
 
-/** The event as all queues of one shape share it. */
 interface Made {
   body: TypedBody
   prepared: Prepared

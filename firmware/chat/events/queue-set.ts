@@ -35,7 +35,6 @@ interface QueueSet {
   /** Throws `BAD_REQUEST` when there are too many queues. If one user has too many, the least recently polled one is dropped. */
   expectRoom(userId: number): void
   add(queue: Queue): void
-  /** Adds a queue that was saved, with its events. */
   restore(queue: Queue): void
   drop(queue: Queue): void
   /** Drops the queue if it is full. */

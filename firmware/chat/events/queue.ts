@@ -73,7 +73,6 @@ export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
 
 export const isFull = (queue: Queue): boolean => queue.entries.length > EVENTS_MAX || queue.textLength > TEXT_MAX
 
-/** Assigns the next id. */
 export function append(queue: Queue, entry: Omit<QueueEntry, 'id'>): void {
   const id = queue.nextId++
   queue.entries.push({ ...entry, id })

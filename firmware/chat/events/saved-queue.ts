@@ -39,7 +39,6 @@ export function withoutGone({ text }: Prepared, isGone: (messageId: number) => b
   return JSON.stringify(event, (name, value) => (WORDS.includes(name) ? undefined : value)) // other messages only moved along
 }
 
-/** Event types that contain message content. */
 const TELLING = ['message', 'submessage', 'update_message']
 type Telling = { message?: { id: number }; message_id?: number; message_ids?: number[] }
 

@@ -22,7 +22,6 @@ export interface Shape {
   readonly slimPresence: boolean
   /** Older feature level for which the client was written; null for the current one. Contract section 8. */
   readonly level: number | null
-  /** Capabilities that the client declared. */
   readonly can: Readonly<Record<Capability, boolean>>
 }
 

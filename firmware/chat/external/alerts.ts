@@ -1,4 +1,4 @@
-/** Bounds of alerts in one call: a storm of them becomes few messages, which say what they leave out. Contract section 3.5.2. */
+/** Bounds the alerts of one call: a storm becomes few messages, which state how many alerts they omit. Contract section 3.5.2. */
 
 import type { WebhookMessage } from './integration.ts'
 
@@ -7,7 +7,7 @@ const ALERTS_OF_MESSAGE_MAX = 50
 
 interface AlertGroup {
   readonly topic: string
-  /** A line or more of each alert. */
+  /** One or more lines for each alert. */
   readonly alerts: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export function messagesOf(groups: readonly AlertGroup[]): WebhookMessage[] {
 
 const count = (groups: readonly AlertGroup[]): number => groups.reduce((sum, { alerts }) => sum + alerts.length, 0)
 
-/** In order of first appearance. */
+/** Groups appear in the order of their first items. */
 export function grouped<T>(items: readonly T[], nameOf: (item: T) => string): [string, T[]][] {
   const groups = new Map<string, T[]>()
   for (const item of items) {

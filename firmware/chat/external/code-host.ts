@@ -1,11 +1,11 @@
-/** Sentences that all code hosts share: pushes, branches, issues, requests to merge, comments, releases. Contract section 3.5.2. */
+/** Sentences common to all code hosts: pushes, branches, issues, merge requests, comments, releases. Contract section 3.5.2. */
 
 import type { WebhookMessage } from './integration.ts'
 import { bold, code, cut, firstLine, link, literal, oneLine, quote } from './text.ts'
 
 const COMMITS_SHOWN_MAX = 20
 const SHORT_HASH_CHARACTERS = 10
-const REPOSITORY_CHARACTERS_MAX = 25 // of a topic of 60, so that a number fits behind it
+const REPOSITORY_CHARACTERS_MAX = 25 // leaves room for a number in a topic of 60
 
 interface PushedCommit {
   readonly id: string
@@ -19,7 +19,7 @@ export interface Push {
   readonly actor: string
   readonly branch: string
   readonly commits: readonly PushedCommit[]
-  /** Counts all commits, also those that the payload leaves out. */
+  /** Number of all commits, including those that the payload omits. */
   readonly total: number
   readonly compareUrl?: string | null | undefined
   readonly isForced?: boolean
@@ -34,13 +34,13 @@ export const branchTopic = (repository: string, branch: string): string =>
 const subjectTopic = (repository: string, kind: 'issue' | 'PR' | 'MR', number: number, title: string): string =>
   `${shortName(repository)} / ${kind} #${number} ${oneLine(title)}`
 
-/** `refs/heads/main` is the branch `main`; null for what is no branch. */
+/** `refs/heads/main` is the branch `main`; null for other refs. */
 export const branchOf = (ref: string): string | null => after(ref, 'refs/heads/')
 export const tagOf = (ref: string): string | null => after(ref, 'refs/tags/')
 
 const after = (ref: string, start: string): string | null => (ref.startsWith(start) ? ref.slice(start.length) : null)
 
-/** The hash of a ref that is not there. */
+/** The all-zero hash stands for a ref that does not exist. */
 export const isNoCommit = (hash: string): boolean => /^0{40,64}$/.test(hash)
 
 export function pushed(push: Push): WebhookMessage {
@@ -90,7 +90,7 @@ const about = (repository: string, subject: CodeSubject, text: string): WebhookM
   text,
 })
 
-/** `verb` is ours. The body is shown where it is new. */
+/** `verb` must be a word of ours. The body is shown only for a new object. */
 export const subjectChanged = (
   repository: string,
   actor: string,
@@ -120,7 +120,6 @@ export const commented = (
 
 export const between = (from: string, to: string): string => ` (${code(from)} into ${code(to)})`
 
-/** `actor`: null where the service does not say. */
 export const released = (
   repository: string,
   actor: string | null,
@@ -137,7 +136,7 @@ export const released = (
   return { topic: shortName(repository), text: `${sentence}${name}${quote(body)}` }
 }
 
-/** For news that concern no branch, issue or pull request. */
+/** For events without a branch, issue or pull request. */
 export const ofRepository = (repository: string, text: string): WebhookMessage => ({
   topic: shortName(repository),
   text,

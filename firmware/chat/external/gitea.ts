@@ -1,4 +1,4 @@
-/** Gitea, and Forgejo and Gogs, whose payloads are Gitea's. Contract section 3.5.2. */
+/** Webhooks of Gitea, and of Forgejo and Gogs, which use its format. Contract section 3.5.2. */
 
 import { z } from 'zod'
 import { branchOf, isNoCommit, pushed, refChanged, tagOf } from './code-host.ts'

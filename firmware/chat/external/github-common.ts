@@ -6,7 +6,7 @@ import { UnsupportedEvent } from './integration.ts'
 export const USER = z.object({ login: z.string() })
 export const COMMON = { repository: z.object({ name: z.string(), html_url: z.string() }), sender: USER }
 
-/** The action as a verb of a sentence; null: no news. */
+/** Maps the action to a verb; null for an action that is not reported. */
 export function verbOf(
   event: string,
   action: string,

@@ -40,7 +40,7 @@ const PULL_REQUEST = z.object({
   merged: z.boolean().nullish(),
   head: z.object({ ref: z.string() }).nullish(),
   base: z.object({ ref: z.string() }).nullish(),
-  // As Gogs names them.
+  // Gogs uses these names.
   head_branch: z.string().nullish(),
   base_branch: z.string().nullish(),
 })
@@ -189,7 +189,7 @@ const review: Reader = (payload) => {
   const { action, repository, sender, pull_request: request, review } = parse(REVIEW, payload)
   if (verbOf('pull_request_review', action, ['submitted'], ['edited', 'dismissed']) === null) return null
   const state = review.state.toLowerCase()
-  // A comment on a line comes with an event of its own.
+  // A comment on a line has a separate event.
   if (state === 'commented' && (review.body ?? '').trim() === '') return null
   const said = { url: review.html_url, body: review.body }
   const about = (verb: string, preposition: string) =>
@@ -220,7 +220,7 @@ const RELEASE = z.object({
 
 const release: Reader = (payload) => {
   const { action, repository, sender, release } = parse(RELEASE, payload)
-  // "updated" is Gitea's.
+  // Only Gitea sends "updated".
   const quiet = ['created', 'edited', 'updated', 'prereleased', 'released', 'unpublished']
   const verb = verbOf('release', action, ['published', 'deleted'], quiet)
   if (verb === null) return null
@@ -272,7 +272,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   workflow_run: workflowRun,
 }
 
-/** Events that Gitea, Forgejo and Gogs have in the same form. */
+/** Events with the same format in Gitea, Forgejo and Gogs. */
 export const SHARED_READERS = {
   create: READERS.create!,
   delete: READERS.delete!,

@@ -6,7 +6,7 @@ import { PROJECT } from './gitlab-common.ts'
 import { parse, type EventReader as Reader } from './integration.ts'
 import { code, link, literal } from './text.ts'
 
-/** Statuses of pipelines and jobs that end them; others are no news. */
+/** Final statuses of pipelines and jobs. Others are not reported. */
 const ENDS: Readonly<Record<string, string>> = {
   success: 'succeeded',
   failed: 'failed',

@@ -58,7 +58,7 @@ const push: Reader = (payload, options) => {
       id,
       message,
       url,
-      author: author?.name === event.user_name ? actor : author?.name, // authors have no user names
+      author: author?.name === event.user_name ? actor : author?.name, // commits name their authors without user names
     })),
   })
 }
@@ -92,10 +92,10 @@ const VERBS: Readonly<Record<string, string>> = {
   approved: 'approved',
   unapproved: 'took back the approval of',
 }
-/** "approval" and "unapproval" come for each of several approvals that are needed. */
+/** Not reported: "approval" and "unapproval" occur once for each required approval. */
 const QUIET = ['update', 'approval', 'unapproval']
 
-/** The action as a verb of a sentence; null: no news. An object without one is a test from GitLab's settings. */
+/** Maps the action to a verb; null for one that is not reported. An object without an action is a test from GitLab's settings. */
 function verbOf(event: string, action: string | null | undefined): string | null {
   if (action == null) return 'opened'
   if (Object.hasOwn(VERBS, action)) return VERBS[action]!

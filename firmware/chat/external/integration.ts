@@ -1,14 +1,13 @@
-/** A service that sends webhooks: from a payload to messages. It knows no realm. Contract section 3.5.2. */
+/** The interface of integrations: a webhook's payload becomes messages. It does not depend on the realm. Contract section 3.5.2. */
 
 import type { z } from 'zod'
 
-/** Parameters of single integrations, beside those of all. */
 export interface WebhookOptions {
   /** Label of Alertmanager's alerts by which they are grouped. */
   readonly name: string
-  /** Label or annotation that says what an alert is. */
+  /** Label or annotation that describes an alert. */
   readonly desc: string
-  /** Names of branches whose pushes are sent; undefined: of all. */
+  /** Branches whose pushes are reported; undefined for all. */
   readonly branches: string | undefined
 }
 
@@ -20,19 +19,18 @@ interface WebhookInput {
 }
 
 export interface WebhookMessage {
-  /** Undefined: none. */
+  /** Undefined for the integration's default topic. */
   readonly topic?: string
   readonly text: string
 }
 
 export interface WebhookResult {
-  /** Null: the integration has no events. */
+  /** Null for an integration without events. */
   readonly event: string | null
-  /** None where the event is no news. */
+  /** Empty for an event that is not reported. */
   readonly messages: readonly WebhookMessage[]
 }
 
-/** As `register` lists it. */
 interface UrlOption {
   readonly key: keyof WebhookOptions
   readonly label: string
@@ -43,22 +41,21 @@ export interface Integration {
   readonly name: string
   readonly displayName: string
   readonly eventHeader?: string
-  /** Null: there are no events to choose from. */
+  /** Null for an integration without events. */
   readonly events: readonly string[] | null
   readonly urlOptions?: readonly UrlOption[]
-  /** `silent`: strangers write the text. */
+  /** `silent`: strangers write the text, so its mentions notify no one. */
   readonly mentions: 'kept' | 'silent'
   /** Throws `AnomalousPayload` and `UnsupportedEvent`. */
   read(input: WebhookInput): WebhookResult
 }
 
-/** The payload is not what the service sends. */
 export class AnomalousPayload extends Error {}
 
 export class UnsupportedEvent extends Error {
   /** One of the integration's `events`, for filters, or an unknown one. */
   readonly event: string
-  /** With the action. */
+  /** The event with its action. */
   readonly type: string
 
   constructor(event: string, action?: string) {
@@ -81,11 +78,10 @@ export const BRANCHES: UrlOption = {
   validator: 'check_string',
 }
 
-/** True if pushes to the branch are sent. */
 export const isWantedBranch = (branch: string, { branches }: WebhookOptions): boolean =>
   branches === undefined || branches.trim() === '' || branches.split(',').some((wanted) => wanted.trim() === branch)
 
-/** Reads the payload of one event. Null: no news. Throws `AnomalousPayload` and `UnsupportedEvent`. */
+/** Reads the payload of one event. Returns null if it is not reported. Throws `AnomalousPayload` and `UnsupportedEvent`. */
 export type EventReader = (payload: unknown, options: WebhookOptions) => WebhookMessage | null
 
 /** For services that name the event in a header. */

@@ -1,9 +1,9 @@
-/** Any JSON object, as it is. Contract section 3.5.2. */
+/** Shows any JSON object unchanged. Contract section 3.5.2. */
 
 import { AnomalousPayload, type Integration } from './integration.ts'
 import { codeBlock, cut } from './text.ts'
 
-const SHOWN_CHARACTERS_MAX = 9_900 // room for the fences within a message of 10,000
+const SHOWN_CHARACTERS_MAX = 9_900 // leaves room for the fences in a message of 10,000
 
 export const json: Integration = {
   name: 'json',

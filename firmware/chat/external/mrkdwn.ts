@@ -1,4 +1,4 @@
-/** Slack's markup, "mrkdwn", as the chat's Markdown. Code stays as it is. Contract section 3.5.2. */
+/** Converts Slack's markup, "mrkdwn", to Markdown. Code stays unchanged. Contract section 3.5.2. */
 
 import { cleaned, labeled, safeUrl } from './text.ts'
 
@@ -11,13 +11,13 @@ export function fromMrkdwn(text: string): string {
     .trim()
 }
 
-/** Slack's blocks of code may begin and end within a line. */
+/** In Slack, code blocks may begin and end within a line. */
 function codeOf(part: string): string {
   const shown = unescaped(part)
   return shown.startsWith('```') ? `\n\`\`\`\n${shown.slice(3, -3).replace(/^\n|\n$/g, '')}\n\`\`\`\n` : shown
 }
 
-/** Links and mentions stand in angle brackets; `<`, `>` and `&` of the text itself are escaped. */
+/** Links and mentions are in angle brackets; literal `<`, `>` and `&` are escaped. */
 function formatted(text: string): string {
   return text
     .split(/(<[^<>\n]{1,2000}>)/)
@@ -28,7 +28,7 @@ function formatted(text: string): string {
 const unescaped = (text: string): string =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 
-/** `*bold*`, `_italic_`, `~struck~`: marks at the ends of words. */
+/** Converts `*bold*`, `_italic_` and `~struck~`, with marks at word boundaries. */
 const emphasized = (text: string): string =>
   text
     .replace(mark('_'), (_, before, inner) => `${before}\u0001${inner}\u0001`)
@@ -36,7 +36,7 @@ const emphasized = (text: string): string =>
     .replace(mark('~'), (_, before, inner) => `${before}~~${inner}~~`)
     .replaceAll('\u0001', '*')
 
-/** The inside has no mark of the same kind, so that the time is that of the text. */
+/** The content excludes the mark itself, which keeps the matching time linear. */
 function mark(sign: '*' | '_' | '~'): RegExp {
   const one = `[${sign}]`
   const inner = `[^\\s${sign}](?:[^\\n${sign}]{0,2000}[^\\s${sign}])?`

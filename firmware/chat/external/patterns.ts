@@ -1,4 +1,4 @@
-/** Patterns of names of events: `*`, `?`, `[abc]`, `[!abc]`, as in shells. Contract section 3.5.2. */
+/** Glob patterns for names of events: `*`, `?`, `[abc]`, `[!abc]`. Contract section 3.5.2. */
 
 const PATTERNS_MAX = 100 // no service has as many events
 const PATTERN_CHARACTERS_MAX = 100
@@ -6,11 +6,10 @@ const PATTERN_CHARACTERS_MAX = 100
 export const arePatterns = (patterns: readonly string[]): boolean =>
   patterns.length <= PATTERNS_MAX && patterns.every((pattern) => pattern.length <= PATTERN_CHARACTERS_MAX)
 
-/** True if a pattern matches the complete text. */
 export const matchesAny = (text: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => matches(text, pattern))
 
-/** In time of the product of both lengths: only the last star is tried again. */
+/** Time is the product of both lengths: only the last star is retried. */
 function matches(text: string, pattern: string): boolean {
   const pieces = piecesOf(pattern)
   let at = 0
@@ -39,7 +38,7 @@ function piecesOf(pattern: string): Piece[] {
   const pieces: Piece[] = []
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at]!
-    // The first bracket of a set may be a member of it.
+    // The first bracket may be a member of the set.
     const end = character === '[' ? pattern.indexOf(']', at + (pattern[at + 1] === '!' ? 3 : 2)) : -1
     if (character === '*') pieces.push('any')
     else if (character === '?') pieces.push(() => true)

@@ -5,7 +5,7 @@ import { AnomalousPayload, type Integration, parse } from './integration.ts'
 import { fromMrkdwn } from './mrkdwn.ts'
 import { cleaned, inLine, labeled, literal, safeUrl } from './text.ts'
 
-const TEXT_CHARACTERS_MAX = 3000 // Slack's own bound for the text of a section
+const TEXT_CHARACTERS_MAX = 3000 // Slack's bound for the text of a section
 
 const TEXT = z.union([
   z.string(),
@@ -65,7 +65,7 @@ export const slackIncoming: Integration = {
   mentions: 'kept',
   read({ payload }) {
     const { text, channel, blocks, attachments } = parse(PAYLOAD, payload)
-    // Where there are blocks, `text` is what notifications of Slack show instead of them.
+    // If there are blocks, `text` is only Slack's text for notifications.
     const body = (blocks ?? []).map(blockText).filter((part) => part !== '')
     const parts = [
       ...(body.length > 0 ? body : [fromMrkdwn(text ?? '')]),
@@ -143,7 +143,7 @@ function attachmentText(attachment: Attachment): string {
   return lines.length > 0 ? lines.join('\n') : fromMrkdwn(attachment.fallback ?? '')
 }
 
-/** Seconds since the epoch, as a number or a text. */
+/** Accepts Unix time as a number or a text. */
 function timeOf(ts: string | number | null | undefined): string {
   const seconds = Number(ts)
   if (ts == null || ts === '' || !(seconds > 0 && seconds < 1e11)) return ''

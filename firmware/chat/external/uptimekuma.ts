@@ -10,7 +10,6 @@ const PAYLOAD = z.object({
   msg: z.string(),
 })
 
-/** By `heartbeat.status`. */
 const EVENTS = ['down', 'up', 'pending', 'maintenance'] as const
 const SENTENCES = {
   down: ':cross_mark: $ is **down**',

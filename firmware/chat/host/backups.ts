@@ -1,4 +1,4 @@
-/** The chat's databases out of its process into a backup, and back: as they lie, sealed, in pieces. Design 14. */
+/** Moves the chat's databases into a backup and back: sealed, in chunks. */
 
 import * as z from 'zod'
 import type { Appliance } from '../../appliance/appliance.ts'
@@ -23,16 +23,14 @@ interface HostBackupsOptions {
   process: ChatProcess
   organization: KeptOrganization
   changes: Changes
-  /** Of its port. */
   tls: Appliance['configuration']['chatTls']
   random: Random
   log: Log
   expectRunning: () => ChatConnection
-  /** The records were replaced by a backup of which nothing was received. */
+  /** Called when a backup without a chat has replaced the records. */
   onReplaced: () => void
 }
 
-/** What backups and restores of the appliance ask of its chat. */
 export function createHostBackups(options: HostBackupsOptions): ChatBackups {
   const { process, organization, changes, tls, random, log, expectRunning, onReplaced } = options
   let endReceiving: ReturnType<Changes['begin']> | undefined
@@ -47,7 +45,7 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
       return null
     },
     async receive(pieces) {
-      endReceiving = changes.begin() // a process that opened the present one would erase what is beside it
+      endReceiving = changes.begin() // otherwise a process that opens the current generation would erase the incoming one
       process.retry()
       if (tls.identity === undefined) tls.reload()
       if (tls.identity === undefined) tls.use(await makeTlsIdentity(random, undefined, tls.names))
@@ -73,7 +71,6 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
   }
 }
 
-/** The files as of now. */
 export async function copyOf(connection: ChatConnection): Promise<ChatCopy> {
   const files = expectShape(copiedSchema, await connection.ask({ do: 'beginCopy' }))
   let isOver = false
@@ -89,13 +86,13 @@ export async function copyOf(connection: ChatConnection): Promise<ChatCopy> {
         }
     },
     end: () => {
-      if (!isOver) connection.ask({ do: 'endCopy' }).catch(() => {}) // it has ended, and with it the copy
+      if (!isOver) connection.ask({ do: 'endCopy' }).catch(() => {}) // on failure the connection has ended, and the copy with it
       isOver = true
     },
   }
 }
 
-/** All of it is on the disk when it resolves. */
+/** Sends a generation to the chat process. Durable when it resolves. */
 async function hand(connection: ChatConnection, generation: string, pieces: Iterable<ChatPiece>): Promise<void> {
   await connection.ask({ do: 'receive', generation })
   for (const { file, bytes } of pieces)

@@ -1,17 +1,17 @@
-/** Changes of which the chat has one at a time. While one is made, nothing is done by itself. */
+/** Serializes changes of the chat. During a change nothing is started or stopped automatically. */
 
 import { CofferError } from '../../base/error.ts'
 
 export interface Changes {
   readonly isUnderWay: boolean
-  /** Throws `busy` while one is made. Gives what ends it, and is told whether another process has to come. */
+  /** Throws `busy` during another change. Returns a function that ends the change; `isRenewed` asks for a new process. */
   begin(): (isRenewed: boolean) => void
   exclusively<T>(change: () => Promise<T>): Promise<T>
-  /** What goes on by itself, and has nothing to follow it. */
+  /** Runs automatic work that needs no follow-up. */
   quietly(work: () => Promise<void>): Promise<void>
 }
 
-/** `onEnd` hears whether another process has to come, as also when the `era` in which the change began is over. */
+/** `onEnd` learns whether a new process is needed, which is also the case if the epoch has changed since the change began. */
 export function createChanges(epoch: () => unknown, onEnd: (isRenewed: boolean) => void): Changes {
   let isUnderWay = false
 

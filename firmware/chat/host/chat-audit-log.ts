@@ -1,7 +1,7 @@
 /**
- * The appliance's end of what is done in the chat: lines of its audit log, each marked as the chat's by its action and its
- * user. The chat's process meets the network, so it has budgets of its own: an attacker who controls it pushes no line of
- * others out of the log, and no line says that the appliance did it. Contract section 3.9 of the appliance.
+ * Writes chat audit events to the appliance's audit log. Action and user mark each line as one of the chat. The chat process is exposed to
+ * the network, so it has separate budgets: an attacker who controls it can neither displace other lines nor write lines in the name of the
+ * appliance. Contract section 3.9 of the appliance.
  */
 
 import type { AuditLog } from '../../audit/audit-log.ts'
@@ -9,11 +9,11 @@ import { createBudgets } from '../../audit/budget.ts'
 import type { AuditEvent } from '../../audit/chain.ts'
 import type { AuditShare, ChatAuditEvent } from '../link/chat-audit-event.ts'
 
-/** No id of a user of the appliance has a colon. */
+/** User ids of the appliance never contain a colon. */
 const USER_PREFIX = 'chat:'
 /**
- * Changes at once; then a line each ten seconds, as every budget of the log has it. An administrator may set up some hundred
- * accounts. All together they are fewer than the smallest log has lines, so that no change of the appliance is pushed out.
+ * Burst of changes; afterwards one line every ten seconds, like every budget of the log. An administrator may create some hundred accounts.
+ * The total is below the smallest capacity of the log, so no change of the appliance is displaced.
  */
 export const CHANGES = {
   administrators: { ofEach: 250, ofAll: 500 },
@@ -21,14 +21,13 @@ export const CHANGES = {
 } as const
 
 interface ChatAuditLog {
-  /** Of a change, throws `storage` when the disk does not take it. What is beyond the budget is counted only. */
+  /** For a change, rejects with `storage` if the disk cannot store it. Changes beyond the budget are only counted. */
   record(act: ChatAuditEvent): Promise<void> | undefined
 }
 
 interface ChatAuditLogOptions {
-  /** Undefined while there is none. */
+  /** Undefined while the audit log is closed. */
   audit: () => Pick<AuditLog, 'record'> | undefined
-  /** Time as it is shown. */
   time: () => string
   monotonicMs?: () => number
 }
@@ -60,7 +59,7 @@ export function createChatAuditLog(options: ChatAuditLogOptions): ChatAuditLog {
         ...(isChange && skipped > 0 && { skipped }),
       }
       if (isChange) skipped = 0
-      // Refusals of each kind of callers share one budget, so that they leave those of others theirs.
+      // Each kind of caller has a separate budget for refusals.
       return audit()?.record(event, isChange ? 'change' : 'refusal', USER_PREFIX + share.of)
     },
   }
@@ -68,7 +67,7 @@ export function createChatAuditLog(options: ChatAuditLogOptions): ChatAuditLog {
 
 type Burst = (typeof CHANGES)[keyof typeof CHANGES]
 
-/** Returns whether one more line of an account may be written. */
+/** Returns a function that is true if an account may write another line. */
 function createShare({ ofEach, ofAll }: Burst, nowMs: () => number): (account: number | null) => boolean {
   const each = createBudgets(nowMs, ofEach)
   const all = createBudgets(nowMs, ofAll)

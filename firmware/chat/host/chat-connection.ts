@@ -1,4 +1,4 @@
-/** The appliance's end of one life of the chat's process: asks it, and hears what it says. */
+/** The appliance's side of a chat connection: sends requests and receives messages. */
 
 import type { Duplex } from 'node:stream'
 import type * as z from 'zod'
@@ -6,17 +6,17 @@ import { CofferError } from '../../base/error.ts'
 import { openChannel } from '../../channel/channel.ts'
 import { type Ask, errorOf, type FromChat, readFromChat, type ToChat } from '../link/link.ts'
 
-const ASKS_MAX = 64 // waiting for one another: administrators' calls, and one backup
+const ASKS_MAX = 64 // outstanding requests: calls of administrators, and one backup
 
 export interface ChatConnection {
   send(message: Exclude<ToChat, { type: 'ask' }>): void
-  /** What it answers. Throws the error it gives, `busy`, and `unavailable` when it ends before. */
+  /** Resolves to the answer. Rejects with the error of the chat, `busy`, or `unavailable` if the connection ends first. */
   ask(ask: Ask): Promise<unknown>
 }
 
 interface ChatConnectionListeners {
   onMessage(message: Exclude<FromChat, { type: 'answer' }>): void
-  /** It broke the rules and is not listened to any more. */
+  /** The process violated the protocol; its messages are ignored from now on. */
   onRefused(why: string): void
   onEnd(): void
 }
@@ -66,7 +66,7 @@ export function openChatConnection(
 
 const gone = () => new CofferError('unavailable', 'The chat ended meanwhile, try again')
 
-/** The chat's process meets the network: what it answers is looked at. */
+/** Validates an answer: the chat process is exposed to the network. */
 export function expectShape<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, success } = schema.safeParse(value)
   if (success) return data

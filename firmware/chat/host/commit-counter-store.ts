@@ -1,6 +1,6 @@
 /**
- * What the chat's process wants kept of its databases' commits, in the device area: it says it every minute and at its end,
- * when the appliance may be Locked already. The appliance cannot read it. Design 4.
+ * Stores the sealed commit counts of the chat in the device area. The chat process sends them every minute and at its end, when the
+ * appliance may already be Locked. The appliance cannot read them.
  */
 
 import * as z from 'zod'
@@ -8,19 +8,19 @@ import { decodeBase64, encodeBase64 } from '../../base/base64.ts'
 import type { DeviceRecords } from '../../configuration/device-records.ts'
 import { CHAT_COMMITS } from '../../store/device-area.ts'
 
-/** A process that was taken over does not decide how often the disk is written; what it says meanwhile is kept at the end of it. */
+/** Limits writes to the disk, even for a compromised process. Messages within the interval are stored at its end. */
 const INTERVAL_MS = 1000
 
 const schema = z.strictObject({ generation: z.string(), sealed: z.string() })
 type Kept = z.infer<typeof schema>
 
 export interface CommitCounterStore {
-  /** Null when nothing is kept of that generation. */
+  /** Null if there are none for this generation. */
   of(generation: string): Uint8Array | null
   keep(generation: string, sealed: Uint8Array): void
-  /** What has not been written yet is not. */
+  /** Discards counts that are not written yet. */
   forget(): void
-  /** What has not been written yet is written now: there is no later. */
+  /** Writes pending counts at shutdown. */
   flush(): void
 }
 

@@ -1,7 +1,7 @@
 /**
- * The appliance's end of the chat: whether there is one, which of its generations counts, and when it has its key. The
- * process is there while there is an organization; it is opened while the appliance is Operational, and another process
- * takes its place when that ends, so that nothing it knew stays in memory. Contract section 3.8.
+ * The appliance's side of the chat: whether there is an organization, which generation is current, and when it gets its key. The process
+ * runs while there is an organization. It is opened while the appliance is Operational. Afterwards a new process replaces it, so that none
+ * of its secrets stay in memory. Contract section 3.8.
  */
 
 import type { Duplex } from 'node:stream'
@@ -31,23 +31,23 @@ interface ChatHostOptions {
   appliance: Appliance
   place: ChatPlace
   host: string
-  /** To the chat's process, whichever runs. */
   pipe: Duplex
   want: (wish: ChatWish) => void
   log: Log
   random?: Random
-  /** While a version is on trial nothing is opened: it may be left, and its successor could not read what it wrote. */
+  /**
+   * True during the trial of a new version. The chat stays closed then: after a rollback, the older version could not read data of the
+   * newer one.
+   */
   onTrial: boolean
 }
 
 export interface ChatHost extends ChatService {
   readonly backups: ChatBackups
-  /** From the boot manager. */
   receive(message: ToFirmware): void
   endTrial(): void
-  /** The appliance's clock was set. */
   clockSet(): void
-  /** Hears what its process says at its end, which the boot manager has brought about, and keeps it. */
+  /** Waits for the last messages of a process that the boot manager is ending, and stores its commit counts. */
   close(): Promise<void>
 }
 
@@ -63,11 +63,11 @@ const settingsSchema = z.object({
 const KEY_PURPOSE = 'coffer chat'
 
 /**
- * While the appliance is Locked the chat only refuses, and its start costs as much of the processor as an unlock. So its process
- * comes this long after the lock, or after the start of the appliance, and not while a passphrase is being checked.
+ * While the appliance is Locked the chat can only refuse, and its start takes as much processor time as an unlock. The process therefore
+ * starts this long after a lock or after the start of the appliance, and not while a passphrase is checked.
  */
 export const LOCKED_PAUSE_MS = 2000
-const GROWTH_INTERVAL_MS = 5000 // the reserve outlasts what the chat adds meanwhile
+const GROWTH_INTERVAL_MS = 5000 // the reserve covers what the chat writes in the meantime
 
 export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, want, log, random = systemRandom } = options
@@ -102,7 +102,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   })
   const organization = keepOrganization({ appliance, process, commits, random, chatKey })
 
-  /** What should be, is asked for; called whenever something has changed. */
+  /** Starts or stops the process and opens the organization, as the present state requires. Call it after every change of state. */
   function sync(): void {
     if (changes.isUnderWay) return
     const { record } = organization
@@ -112,7 +112,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
     const isOperational = appliance.state === 'Operational' && !onTrial
     if (record.stage !== 'present') {
-      if (isOperational) void runDetached(finishErasing) // the request that unlocked has nothing to do with it
+      if (isOperational) void runDetached(finishErasing) // detached from the request that unlocked the appliance
       return
     }
     if (chatTls.identity === undefined) chatTls.reload()
@@ -140,7 +140,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
-  /** Certificates have the host of the organization's address. What is asked for is done by then, and must not seem to have failed. */
+  /** Adds the host of the organization's address to TLS certificates. Errors are only logged: the change that led here has succeeded. */
   async function learnHost(connection: ChatConnection): Promise<void> {
     try {
       const { url } = await askStatistics(connection)
@@ -151,7 +151,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
-  /** The key was taken away: the process that had it goes. Whether it was a lock shows in the state that follows at once. */
+  /** Replaces the process whose key was revoked. The following state tells whether that was due to a lock. */
   function renew(): void {
     if (changes.isUnderWay) return
     if (appliance.state === 'Locked') beginPause()
@@ -183,7 +183,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       try {
         await organization.eraseRest()
       } catch (error) {
-        process.fail(`what is left of it could not be erased: ${messageOf(error)}`) // tried again at the next unlock
+        process.fail(`what is left of it could not be erased: ${messageOf(error)}`) // the next unlock tries again
       }
     })
 
@@ -270,7 +270,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
 
 const identityBytes = ({ key, cert }: TlsIdentity) => ({ key: key.slice(), cert: new TextEncoder().encode(cert) })
 
-/** The appliance was locked meanwhile: no fault of the chat's. */
+/** True if a lock interrupted the operation, which is no failure of the chat. */
 const isLocking = (error: unknown): boolean => error instanceof CofferError && error.code === 'unavailable'
 
 const messageOf = (error: unknown): string => (error instanceof CofferError ? error.message : 'unexpected')

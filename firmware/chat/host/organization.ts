@@ -1,6 +1,6 @@
 /**
- * The organization is made and erased: what the device area says of it goes ahead, so that a power cut leaves one that is
- * there or one that is still to be erased. Contract section 3.8.
+ * Creates and erases the organization. The device area is written first, so that after a power failure the organization either exists or is
+ * still to be erased. Contract section 3.8.
  */
 
 import { bytesToHex } from '@noble/hashes/utils.js'
@@ -27,11 +27,11 @@ interface OrganizationOptions {
 
 export interface KeptOrganization {
   readonly record: ChatRecord | null
-  /** Throws `conflict` where there is one. Wipes the password. */
+  /** Throws `conflict` if there is an organization. Wipes the password. */
   create(organization: NewOrganization, password: Uint8Array): Promise<void>
-  /** Throws `notFound` where there is none, `invalid` when that is not its name. Nothing of it is left afterwards. */
+  /** Deletes all data of the organization. Throws `notFound` without one, and `invalid` if `name` is not its name. */
   delete(name: string): Promise<void>
-  /** What a power cut left of an erasure, or of a making. */
+  /** Completes an erasure, or removes an unfinished creation, after a power failure. */
   eraseRest(): Promise<void>
 }
 
@@ -55,7 +55,6 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
   const { deviceRecords } = appliance
   const { chatTls } = appliance.configuration
 
-  /** There is no organization any more, and no process. */
   function forget(): void {
     commits.forget()
     writeRecord(deviceRecords, null)
@@ -103,7 +102,7 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
     async delete(name) {
       const record = readRecord(deviceRecords)
       if (record === null) throw noOrganization()
-      // One that cannot be opened has a name that nobody can read.
+      // The name of an organization that cannot be opened is unreadable, so any name is accepted.
       if (process.isOpen && process.connection !== null) {
         const figures = await askStatistics(process.connection)
         if (figures.name !== name) throw new CofferError('invalid', 'That is not the name of the organization')

@@ -1,4 +1,4 @@
-/** The chat's process as the appliance sees it: whether one is wanted, which one runs, where it listens, why it has failed. */
+/** The chat process as the appliance sees it: whether it should run, its connection, its port, its failure. */
 
 import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -10,57 +10,52 @@ import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { FromChat, Start } from '../link/link.ts'
 import { type ChatConnection, openChatConnection } from './chat-connection.ts'
 
-/** A lock ends one process long before another one may come, so none is asked for that follows at once. */
+/** Without `fresh`: after a lock, a new process starts only after a pause. */
 type Wish = Exclude<ChatWish, 'fresh'>
 
 export interface ChatProcess {
-  /** The one that runs. */
   readonly connection: ChatConnection | null
-  /** Null while it does not listen. */
+  /** Null while the process does not listen. */
   readonly port: number | null
-  /** The organization is open in it. */
   readonly isOpen: boolean
-  /** It has, or has had, the key. */
+  /** True if the process has, or has had, the key. */
   readonly isSpent: boolean
-  /** Why it has failed; `retry` forgets it. */
+  /** Reason of a failure; `retry` clears it. */
   readonly problem: string | null
   want(wish: Wish): void
   retry(): void
   fail(reason: string): void
-  /** It has crashed several times in a row; the boot manager starts it again by itself. */
+  /** Reports that the process crashed repeatedly. The boot manager will start it again. */
   down(reason: string): void
-  /** Resolves with a process that listens. Throws `unavailable` when none gets so far. */
+  /** Resolves to a process that listens. Rejects with `unavailable` if it fails first. */
   listening(): Promise<ChatConnection>
-  /** It is about to get the key. */
+  /** Call it before sending the key. */
   spend(): void
   opened(): void
-  /** The organization is open no longer. */
   closed(): void
-  /** The key was taken away: the process that had it goes. Another one comes when it is wanted. */
+  /** Ends a process whose key was revoked. A new one starts when it is wanted. */
   renew(): void
-  /** None is wanted any more. */
   end(): void
-  /** Resolves when nothing more comes from the last one, or it has taken too long. */
+  /** Resolves when the last process has closed its connection, or after a timeout. */
   silent(): Promise<void>
 }
 
 interface ChatProcessOptions {
-  /** To it, whichever runs. */
   pipe: Duplex
   want: (wish: Wish) => void
   log: Log
-  /** A system that has chosen a port keeps to it: clients go on after a lock. */
+  /** 0 lets the system choose once; the port then stays the same, so that clients can reconnect after a lock. */
   port: number
   start: (port: number) => Start
   onListening: () => void
-  /** Also of one that is ending. */
+  /** May also be called for a process that is ending. */
   onCommits: (message: Extract<FromChat, { type: 'commits' }>) => void
-  /** As well. Throws `storage` when the disk does not take it. */
+  /** May also be called for a process that is ending. Rejects with `storage` if the disk cannot store the event. */
   onAct: (act: ChatAuditEvent) => Promise<void> | undefined
 }
 
-const START_MS_MAX = 60_000 // of a process on a slow device that starts everything at once
-const LAST_WORDS_MS_MAX = 5000 // they are on their way; the boot manager kills who takes 15 s
+const START_MS_MAX = 60_000 // on a slow device that starts everything at once
+const LAST_WORDS_MS_MAX = 5000 // for messages in transit; the boot manager kills a process after 15 s
 
 export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   const { log } = options
@@ -99,7 +94,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   }
 
   function begin(stream: Duplex): void {
-    over() // the end of the one before may still be unheard
+    over() // the end of the previous connection may not have been reported yet
     const ended = Promise.withResolvers<void>()
     silence = ended.promise
     const own = openChatConnection(stream, {
@@ -130,7 +125,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     try {
       await options.onAct(act)
     } catch {
-      isKept = false // the audit log has said why
+      isKept = false // the audit log has logged the reason
     }
     if (act.result < 400) teller.send({ type: 'recorded', id, isKept })
   }

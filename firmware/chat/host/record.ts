@@ -1,10 +1,10 @@
-/** What the device area says of the chat: which generation of its directory counts, and how far its making or erasing has come. */
+/** The chat's record in the device area: its current generation, and the stage of its creation or erasure. */
 
 import * as z from 'zod'
 import type { DeviceRecords } from '../../configuration/device-records.ts'
 import { CHAT, CHAT_COMMITS, CHAT_TLS_IDENTITY } from '../../store/device-area.ts'
 
-/** One that was being made or erased when the power went is erased. */
+/** After a power failure, generations in the stages `making` and `erasing` are erased. */
 const schema = z.strictObject({
   generation: z.string(),
   stage: z.enum(['making', 'present', 'erasing']),
@@ -18,7 +18,7 @@ export function readRecord(records: DeviceRecords): ChatRecord | null {
   return data ?? null
 }
 
-/** Null leaves nothing of it. Throws `unavailable` unless Operational. */
+/** Null removes all records of the chat. Throws `unavailable` unless Operational. */
 export function writeRecord(records: DeviceRecords, record: ChatRecord | null): void {
   records.write((area) => {
     if (record !== null) area.put(CHAT, encodeRecord(record))

@@ -1,30 +1,26 @@
 /**
- * What was done in the chat, as it goes to the audit log of the appliance: numbers, and names of this program's own. Nothing
- * that anybody wrote has a place in it, so that neither does a process that was taken over. Contract section 1.6.
+ * A chat audit event for the appliance's audit log: numbers, and names defined by this program. It has no place for text of users, so a
+ * compromised process cannot write such text either. Contract section 1.6.
  */
 
 export interface ChatAuditEvent {
-  /** The account; null where it is nobody's. */
   readonly user: number | null
-  /** IP address of the client. */
   readonly address: string
   readonly method: string
-  /** As declared, below the base path: `/users/{user_id}`. */
+  /** The declared path below the base path: `/users/{user_id}`. */
   readonly path: string
-  /** Status of the answer. */
   readonly result: number
-  /** What was named in the path, what was made, and a role that was given. */
+  /** Ids in the path, ids of created objects, and an assigned role. */
   readonly facts: Readonly<Record<string, number>>
-  /** The share of the log that the line takes from. */
   readonly share: AuditShare
 }
 
 export const SHARES = ['administrators', 'accounts', 'strangers'] as const
 
 export interface AuditShare {
-  /** The share of the audit log that this event takes from: members and callers without an account cannot use up that of administrators. */
+  /** Share of the audit log. Members and callers without an account cannot use up that of administrators. */
   readonly of: (typeof SHARES)[number]
-  /** The account within it, for a bot its owner; null for strangers. */
+  /** Account within the share, for a bot its owner; null without an account. */
   readonly account: number | null
 }
 
@@ -36,7 +32,7 @@ const ADDRESS = /^[0-9a-fA-F.:]{0,45}$/
 const FACT_NAME = /^[a-z_]{1,32}$/
 const FACTS_MAX = 8
 
-/** Null when it is none. */
+/** Null for an invalid event. */
 export function readChatAuditEvent(value: unknown): ChatAuditEvent | null {
   if (typeof value !== 'object' || value === null) return null
   const { user, address, method, path, result, facts, share } = value as Record<string, unknown>

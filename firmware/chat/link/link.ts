@@ -1,30 +1,28 @@
 /**
- * What the appliance and the chat's process say to each other, as frames (firmware/channel/) on a pipe that the boot manager
- * joins. The appliance asks and the chat answers, each ask under a number of its own. The chat key and passwords travel as
- * bytes on this pipe only.
+ * Messages between the appliance and the chat process, as frames (firmware/channel/) on a pipe through the boot manager. The appliance
+ * sends numbered requests, and the chat answers them. The chat key and passwords travel as bytes, and on this pipe only.
  */
 
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { LogLevel } from '../../base/log.ts'
 import { type ChatAuditEvent, readChatAuditEvent } from './chat-audit-event.ts'
 
-/** A process that has just been started hears `start` before anything else. */
+/** The first message to a new process is `start`. */
 export type ToChat =
   | { type: 'start'; start: Start }
-  /** New connections get it. `cert` is PEM. */
+  /** TLS identity for new connections. `cert` is PEM. */
   | { type: 'identity'; key: Uint8Array; cert: Uint8Array }
-  /** The appliance's clock was set. */
   | { type: 'time'; offsetMs: number }
-  /** The audit log may still grow by so much beyond the reserve: as `Start`. */
+  /** Remaining growth of the audit log beyond the reserve: see `Start`. */
   | { type: 'auditGrowth'; bytes: number }
-  /** The key goes: polls end, queues are saved, and everything is refused from now on. */
+  /** Revokes the key: polls end, queues are saved, and all requests are refused from now on. */
   | { type: 'close' }
   | { type: 'ask'; id: number; ask: Ask }
-  /** To an `act` that changed something; not kept: the disk does not take it. */
+  /** Answers an `act` that changed something. `isKept` is false if the disk could not store it. */
   | { type: 'recorded'; id: number; isKept: boolean }
 
 export interface Start {
-  /** With a directory for each generation of the organization. */
+  /** Contains one directory for each generation of the organization. */
   directory: string
   host: string
   /** 0 lets the system choose. */
@@ -33,18 +31,14 @@ export interface Start {
   cert: Uint8Array
   offsetMs: number
   logLevel: LogLevel
-  /** Space of the disk that is promised to the audit log: no user of the chat may take it. */
+  /** Disk space reserved for the audit log, which users of the chat must not take. */
   auditGrowthBytes: number
 }
 
 export type Ask =
-  /**
-   * Everything else in the directory goes. `kept` is what `commits` of that generation told last. Answered when the
-   * organization is open.
-   */
+  /** Opens a generation and removes all others. `kept` is the last `commits` of that generation. Answered when the organization is open. */
   | { do: 'open'; generation: string; chatKey: Uint8Array; kept: Uint8Array | null }
   | { do: 'create'; generation: string; chatKey: Uint8Array; organization: NewOrganization; password: Uint8Array }
-  /** Nothing is left of any organization. */
   | { do: 'erase' }
   /** Answered with `Statistics`. */
   | { do: 'figures' }
@@ -52,16 +46,15 @@ export type Ask =
   | { do: 'settings' }
   | { do: 'changeSettings'; changes: OperatorChanges }
   | { do: 'recoverOwner'; email: string; password: Uint8Array }
-  /** The database files stay as they are until `endCopy`, while writes go on. Answered with `CopiedFile[]`. */
+  /** Freezes the database files until `endCopy`; writes continue in the log. Answered with `CopiedFile[]`. */
   | { do: 'beginCopy' }
-  /** Answered with the next bytes. */
+  /** Answered with the bytes. */
   | { do: 'readCopy'; name: string; offset: number; bytes: number }
   | { do: 'endCopy' }
-  /** A generation beside the present one, to be named by `open` later. What was received before goes. */
+  /** Starts to receive a generation next to the current one, for a later `open`. Removes what was received before. */
   | { do: 'receive'; generation: string }
-  /** The next bytes of a file of that generation. */
   | { do: 'write'; name: string; bytes: Uint8Array }
-  /** All of it is on the disk. */
+  /** Answered when all files are durable. */
   | { do: 'received' }
 
 export interface NewOrganization {
@@ -73,22 +66,20 @@ export interface NewOrganization {
 export interface OperatorSettings {
   url: string
   ownerFullContentAccess: boolean
-  /** Bounds all uploads together; null: a share of the disk, see realm/model/disk-room.ts. */
+  /** Bound on all uploads; null for a share of the disk, see realm/model/disk-room.ts. */
   uploadQuotaMib: number | null
-  /** Whom bots with an address outside may reach: `host` at the port that its scheme has, or `host:port`. */
+  /** Hosts that outgoing webhooks may reach: `host` at the default port of its scheme, or `host:port`. */
   outgoingHosts: readonly string[]
-  /** Messages show pictures and videos of other hosts. */
   externalPreviews: boolean
-  /** Whether somebody else signs people in, and how; null: nobody. */
+  /** Algorithm of an external authentication service; null without one. */
   jwt: { algorithm: JwtAlgorithm } | null
 }
 
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'ES256'] as const
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
 
-/** What is given is set. */
 export interface OperatorChanges extends Partial<Omit<OperatorSettings, 'jwt'>> {
-  /** A secret, or a public key in PEM. */
+  /** `key`: a shared secret, or a public key in PEM. */
   jwt?: { algorithm: JwtAlgorithm; key: Uint8Array } | null
 }
 
@@ -97,34 +88,33 @@ export interface Statistics {
   url: string
   users: number
   messages: number
-  /** Of the database files. */
+  /** Size of the database files. */
   bytes: number
   queues: number
-  /** Transactions of the database in its life. */
+  /** Number of transactions in the lifetime of the database. */
   commits: number
-  /** By which exports are signed, in hex. */
+  /** Public key for the signatures of exports, hexadecimal. */
   exportKey: string
-  /** Databases that were put back to an older copy. */
+  /** Databases that were replaced by an older copy. */
   older: string[]
 }
 
 export type FromChat =
   | { type: 'listening'; port: number }
-  /** It cannot listen; trying again would not help. */
+  /** The process cannot listen, and another attempt would not help. */
   | { type: 'refused'; reason: string }
   | { type: 'answer'; id: number; problem: Problem | null; value?: unknown }
-  /** To be kept, and given back when that generation is opened: process/commit-counter.ts. */
+  /** The appliance stores these counts and passes them to `open` of that generation: process/commit-counter.ts. */
   | { type: 'commits'; generation: string; sealed: Uint8Array }
-  /** For the audit log. Answered with `recorded` when it changed something. */
+  /** For the audit log. Answered with `recorded` if it changed something. */
   | { type: 'act'; id: number; act: ChatAuditEvent }
 
-/** An error of ours. */
 export interface Problem {
   code: ErrorCode
   message: string
 }
 
-/** Of one message: what a frame takes. */
+/** Bytes per message, limited by the size of a frame. */
 export const COPY_BYTES_MAX = 256 * 1024
 
 type Members = Record<string, unknown>
@@ -142,7 +132,7 @@ const TYPES_TO_CHAT: ReadonlySet<unknown> = new Set<ToChat['type']>([
   'recorded',
 ])
 
-/** The chat trusts the appliance: no more than the type is looked at. */
+/** Checks the type only, because the chat trusts the appliance. */
 export function readToChat(value: unknown): ToChat | null {
   const type = membersOf(value)?.type
   return TYPES_TO_CHAT.has(type) ? (value as ToChat) : null
@@ -160,7 +150,7 @@ const CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
 ])
 const TEXT_CHARACTERS_MAX = 500
 
-/** The chat meets the network, so what it says is read like any input; whoever asked looks at the value of an answer. */
+/** Validates a message, because the chat process is exposed to the network. The caller validates the value of an answer. */
 export function readFromChat(value: unknown): FromChat | null {
   const members = membersOf(value)
   switch (members?.type) {
@@ -190,7 +180,6 @@ export function readFromChat(value: unknown): FromChat | null {
   }
 }
 
-/** The name of the directory of an organization. */
 export const GENERATION = /^[0-9a-f]{16}$/
 const SEALED_BYTES_MAX = 1024
 

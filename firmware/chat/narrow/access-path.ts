@@ -8,7 +8,6 @@ export type Stream =
   | { readonly by: 'all' }
   /** Messages that are no longer where they were sent. */
   | { readonly by: 'moved' }
-  /** Messages with a link, a picture, a file or a reaction. */
   | { readonly by: 'with' }
   /** Messages in the user's history although the user did not receive them. */
   | { readonly by: 'history'; readonly user: number }
@@ -165,7 +164,6 @@ export interface OrdinalRange {
   readonly to: number
 }
 
-/** Ids of the messages in the ranges, unordered. */
 export function idsOfRanges(store: ChatStore, ranges: readonly OrdinalRange[]): number[] {
   const rows = store.select<{ id: number }>(
     `SELECT messages.id FROM json_each(?) AS range CROSS JOIN messages

@@ -30,7 +30,6 @@ import { type Scope, scopeOfRecipients, scopeOfTopics } from './scope.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
-/** A term as a predicate of messages. */
 export interface Condition {
   holds(message: Candidate): boolean
   /** Null if no index helps. */

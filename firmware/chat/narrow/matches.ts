@@ -14,7 +14,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Returns HTML. */
 export function matches(realm: Realm, row: MessageRow, search: Search) {
   const location = locationOf(realm, row)
   const topic = location.kind === 'channel' ? location.topic : ''

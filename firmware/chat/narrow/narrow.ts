@@ -10,7 +10,6 @@ import type { Viewer } from './viewer.ts'
 
 export interface Narrow {
   readonly lead: AccessPath
-  /** True if the message matches and the viewer can read it. */
   holds(message: Candidate): boolean
   /** True if `holds` reads the content of messages. */
   readonly readsText: boolean
@@ -58,7 +57,6 @@ const HISTORIES: ReadonlySet<NarrowOperator> = new Set(['channel', 'channels'])
 const isOneConversation = ({ operator, negated }: Term): boolean =>
   !negated && (operator === 'topic' || operator === 'dm')
 
-/** Operators that spectators may use. */
 const OPEN: ReadonlySet<NarrowOperator> = new Set([
   'channel',
   'channels',

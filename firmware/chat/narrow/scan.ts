@@ -76,7 +76,6 @@ export async function scan(
   }
 }
 
-/** Returns the ids of messages in the narrow, ascending. */
 export function select(store: ChatStore, narrow: Narrow, ids: readonly number[]): number[] {
   const ascending = [...new Set(ids)].sort((a, b) => a - b)
   const lead: AccessPath = { ids: ascending }

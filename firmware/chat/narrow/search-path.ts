@@ -7,8 +7,8 @@ import type { Condition } from './conditions.ts'
 import { SCOPE_MAX, scopeOfTopics, TOPICS_MAX } from './scope.ts'
 import type { Viewer } from './viewer.ts'
 
-const PARTS_MAX = 20 // of all searches of a narrow; further parts are checked on the matches
-const WORDS_MAX = 16 // of a phrase; further words likewise
+const PARTS_MAX = 20 // of all searches of a narrow; `holds` checks further parts
+const WORDS_MAX = 16 // of a phrase; `holds` checks further words
 
 /** Null if the index cannot help. `isShared`: messages that the viewer did not receive match as well. */
 export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): AccessPath | null {

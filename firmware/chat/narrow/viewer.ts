@@ -14,7 +14,6 @@ export interface Viewer {
   readonly visibility: Visibility
   /** Null for a spectator. */
   readonly user: User | null
-  /** Throws NarrowError for a spectator. */
   self(): User
   /** Throws NarrowError if there is no such channel, or the viewer cannot see it. */
   channel(named: Named): Channel

@@ -1,6 +1,6 @@
 /**
- * Calls bots whose service answers (contract section 3.5, row E140): each bot hears one message after the other, and what it
- * says is sent as its own. What is not answered by a stop is asked again afterwards.
+ * Calls outgoing webhooks and embedded bots (contract section 3.5, row E140). Each bot handles one message at a time, and its reply is sent
+ * in its name. Calls without an answer at a stop are repeated after the next start.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -24,17 +24,16 @@ import { OutgoingError, post, type Resolver } from './post.ts'
 const BOTS_AT_ONCE = 16
 const TRIES = 3 // contract section 9
 const AFTER_TRY_MS = 1000
-const AFTER_FAILURE_MS = 60_000 // of the disk; each is a line of the log
+const AFTER_FAILURE_MS = 60_000 // after a failure of the disk; each is logged
 
-/** What was said long ago is not answered out of nowhere: Coffer was locked or off. */
+/** Older messages get no answer: after Coffer was locked or off, it would come as a surprise. */
 const LATE_MAX_S = 600
 
 const CLIENT = 'OutgoingWebhookResponse'
 
 interface BotCalls {
-  /** Resolves when no bot is called. */
+  /** Resolves when no bot call is pending. */
   quiet(): Promise<void>
-  /** Nothing is sent from now on. */
   stop(): void
 }
 
@@ -84,7 +83,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
       undefined,
     )
 
-  /** The bot and the message, as they are now; null when one of them is gone. */
+  /** Current bot and message of a call; null if one of them is gone. */
   function subjectOf({ botId, messageId }: BotCall): { bot: User; service: BotService; row: MessageRow } | null {
     const bot = state.user.get(botId)
     const row = store.messages.get(messageId)
@@ -109,7 +108,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
     }
   }
 
-  /** Throws `OutgoingError` after the last try. */
+  /** Throws `OutgoingError` after the last attempt. */
   async function askPatiently(url: string, sent: { contentType: string; body: string }): Promise<string> {
     const { signal } = stopped
     for (let tried = 1; ; tried++) {
@@ -125,7 +124,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
     }
   }
 
-  /** What the bot says, and that it was asked, are one change. */
+  /** Sends the reply and removes the call in one transaction. */
   function settle(call: BotCall, outcome: Outcome): void {
     try {
       realm.transaction((tx) => {
@@ -151,7 +150,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
     noticePerson(realm, tx, owner, `A message to your bot ${silently(bot)} was not answered: ${problem}.`)
   }
 
-  realm.onBotCall = () => runDetached(begin) // whoever called a bot has nothing to do with its answer
+  realm.onBotCall = () => runDetached(begin) // detached from the request that mentioned the bot
   begin()
   return {
     async quiet() {
@@ -164,7 +163,6 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
   }
 }
 
-/** Where the message is now. */
 function answerTo(realm: Realm, bot: User, row: MessageRow, content: string): Outgoing {
   const location = locationOf(realm, row)
   const common = { content, client: CLIENT, readBySender: undefined, local: undefined }
@@ -178,7 +176,6 @@ function answerTo(realm: Realm, bot: User, row: MessageRow, content: string): Ou
       }
 }
 
-/** Of the bot's name at the beginning. */
 function withoutMention(content: string, { fullName, id }: User): string {
   const mention = [`@**${fullName}**`, `@**${fullName}|${id}**`].find((text) => content.startsWith(text)) ?? ''
   return content.slice(mention.length).trim()

@@ -1,7 +1,7 @@
 /**
- * A request to somebody outside, on an account's word: to hosts that the operator has listed. Its name is resolved once, the
- * address is checked and that one connected to, so that no name can lead elsewhere meanwhile; redirects are not followed. It
- * is the chat's process that asks: it has no keys. Design 11.
+ * Sends a user's outgoing request to a host that the operator has listed. The name is resolved once, all of its addresses are checked, and
+ * the connection goes to a checked one, so DNS cannot redirect it afterwards. Redirects are not followed. The chat process, which has none
+ * of the appliance's keys, sends the request.
  */
 
 import { lookup } from 'node:dns/promises'
@@ -15,9 +15,8 @@ interface OutgoingRequest {
   url: string
   contentType: string
   body: string
-  /** Whom the operator has listed: `host` at the port that its scheme has, or `host:port`. */
+  /** Hosts that the operator has listed: `host` at the default port of its scheme, or `host:port`. */
   hosts: readonly string[]
-  /** Ends it. */
   signal: AbortSignal
 }
 
@@ -26,26 +25,24 @@ interface OutgoingAnswer {
   text: string
 }
 
-/** A sentence for whoever wanted the request. */
+/** The message is a sentence for the owner of the bot. */
 export class OutgoingError extends Error {
-  /** Another try now would come to the same. */
+  /** True if another attempt now would fail the same way. */
   readonly isFinal: boolean
 
   constructor(message: string, isFinal: boolean) {
     super(message)
-    this.name = 'OutsideError'
+    this.name = 'OutgoingError'
     this.isFinal = isFinal
   }
 }
 
-/** What a test puts in its place. */
+/** The network, which tests replace. */
 export interface Resolver {
-  /** Addresses of a name. */
   resolve(name: string): Promise<readonly string[]>
-  /** Those of this machine. */
   own(): Iterable<string>
   connect(address: string, port: number): Socket
-  /** Authorities besides those that come with Node, PEM. */
+  /** Further certificate authorities besides Node's, PEM. */
   ca?: string
 }
 
@@ -86,10 +83,10 @@ function isListed({ host, hostname, port }: URL, hosts: readonly string[]): bool
   return hosts.includes(port === '' ? bare! : listed!)
 }
 
-/** A name may end in a dot, and means the same. */
+/** A name with a trailing dot is the same host. */
 const withoutDot = (host: string): string => host.replace(/\.(?=$|:\d+$)/, '')
 
-/** Each that it has must be one that may be asked: a name that also means this machine is no honest one. */
+/** Checks all addresses of the name: a name that also leads to this machine is suspect. */
 async function addressOf(network: Resolver, { hostname }: URL): Promise<string> {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(literal) !== 0 ? [literal] : await network.resolve(hostname)
@@ -133,7 +130,7 @@ async function exchange(
         signal,
       })
       outgoing.on('response', resolve).on('error', reject)
-      // Node closes what becomes another protocol without any error.
+      // Node closes the connection without an error if the answer switches protocols.
       outgoing.on('close', () => reject(new OutgoingError('it ended the connection without an answer', false)))
       outgoing.end(body)
     })
@@ -154,7 +151,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** Looking up a name cannot be ended, only left alone. */
+/** Rejects when `signal` aborts. DNS lookups cannot be canceled, so `work` continues in the background. */
 async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const end = () => reject(signal.reason)

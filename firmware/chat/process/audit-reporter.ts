@@ -1,13 +1,15 @@
-/** The chat's end of the audit log: what is told to the appliance, and whether it is kept. */
+/** The chat's side of the audit log: sends events to the appliance and receives confirmations. */
 
 import { CofferError } from '../../base/error.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { FromChat, ToChat } from '../link/link.ts'
 
 interface AuditReporter {
-  /** Of what was done, resolves when the appliance has it on disk; throws `storage` when the disk does not take it. */
+  /**
+   * Resolves when the appliance has stored the event. Rejects with `storage` if it cannot. Undefined for a refusal, which nothing waits
+   * for.
+   */
   record(act: ChatAuditEvent): Promise<void> | undefined
-  /** The appliance's answer. */
   hear(recorded: Extract<ToChat, { type: 'recorded' }>): void
 }
 

@@ -1,4 +1,4 @@
-/** Which account a line of the audit log is charged to, and how many changes an account may make. Contract section 1.6. */
+/** Assigns audit events to the share of an account, and limits the changes of each account. Contract section 1.6. */
 
 import { type Clock, createClock } from '../../base/clock.ts'
 import type { AuditShare, ChatAuditEvent } from '../link/chat-audit-event.ts'
@@ -9,15 +9,15 @@ import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { findByName } from '../realm/permissions/user-find.ts'
 
 interface AuditorOptions {
-  /** For the audit log of the appliance. Nothing by default. */
+  /** Sends an event to the audit log of the appliance. By default none are sent. */
   record?: (act: ChatAuditEvent) => Promise<void> | undefined
   rateLimits?: Partial<RateLimits>
   clock?: Clock
-  /** Must never jump. */
+  /** Must be monotonic. */
   nowMs?: () => number
 }
 
-/** Administrators, like those of the appliance, change as much as they like. */
+/** Administrators may make unlimited changes, like those of the appliance. */
 export function createAuditor(
   realm: Realm,
   { record = () => undefined, rateLimits, clock = createClock(), nowMs }: AuditorOptions,
@@ -25,7 +25,7 @@ export function createAuditor(
   const rate = { ...RATE_LIMITS, ...rateLimits }.changes
   const changes = createRateLimiter(rate, nowMs ?? (() => performance.now()), () => clock.now() / 1000)
 
-  /** A bot takes from the share of its owner, whose role it never exceeds. */
+  /** A bot counts against the share of its owner, whose role it never exceeds. */
   function shareOf(account: number): AuditShare {
     const user = realm.state.user.get(account)
     const payer = user?.bot?.ownerId == null ? user : realm.state.user.get(user.bot.ownerId)

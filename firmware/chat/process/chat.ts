@@ -1,4 +1,4 @@
-/** The chat: one organization over its sealed database, and the API that its clients meet. */
+/** The chat: one organization on its sealed database, and the API for its clients. */
 
 import type { Clock } from '../../base/clock.ts'
 import { createClock } from '../../base/clock.ts'
@@ -53,27 +53,24 @@ import { createAuditor } from './audit.ts'
 
 export interface ChatOptions {
   directory: string
-  /** 32 bytes; the caller wipes them. */
+  /** 32 bytes. The caller wipes them. */
   chatKey: Uint8Array
   log: Log
   derive: Derive
-  /** For the audit log of the appliance. Nothing by default. */
+  /** Sends an event to the audit log of the appliance. By default none are sent. */
   record?: (act: ChatAuditEvent) => Promise<void> | undefined
   clock?: Clock
   random?: Random
   passwordCost?: ScryptCost
   rateLimits?: Partial<RateLimits>
   heartbeatMs?: () => number
-  /** Must never jump. */
+  /** Must be monotonic. */
   nowMs?: () => number
   nativeBinding?: string
-  /** How full the disk is that `directory` lies on. Throws an error of the file system. */
+  /** Usage of the disk that contains `directory`. Throws an error of the file system. */
   readDisk?: () => DiskUsage
-  /** Space on it that is promised to the audit log of the appliance. */
   auditGrowthBytes?: () => number
-  /** Where outgoing webhooks are. */
   network?: Resolver
-  /** Between two tries of one. */
   botRetryMs?: number
 }
 
@@ -81,21 +78,20 @@ export interface Chat {
   readonly api: Api
   readonly realm: Realm
   readonly hasOrganization: boolean
-  /** Throws `conflict` where there is one, and `REQUEST_VARIABLE_INVALID`. */
+  /** Throws `conflict` if there is an organization, and `REQUEST_VARIABLE_INVALID`. */
   createOrganization(organization: OrganizationDraft, password: string): Promise<User>
   /** Throws `notFound`, and `REQUEST_VARIABLE_INVALID`. */
   recoverOwner(email: string, password: string): Promise<void>
-  /** Sends what is due by now. The chat calls it every second by itself. */
+  /** Sends all messages that are due. The chat itself calls it every second. */
   deliverDue(): Promise<void>
-  /** Makes the exports that were asked for by now. */
   makeExports(): Promise<void>
-  /** By which exports are signed, in hex. */
+  /** Public key for the signatures of exports, hexadecimal. */
   readonly exportKey: string
-  /** Deletes what is too old by now. The chat does it every ten minutes by itself. */
+  /** Deletes all expired data. The chat itself calls it every ten minutes. */
   expireOld(): Promise<void>
-  /** Resolves when every bot that was called has answered. */
+  /** Resolves when no bot call is pending. */
   botsAnswered(): Promise<void>
-  /** Ends polls with an empty list and keeps the queues for the next start. Gives what the databases have seen; null when it was closed. */
+  /** Ends polls with an empty list and saves the queues for the next start. Returns the commit counts; null if it was already closed. */
   close(): Commits | null
 }
 
@@ -151,7 +147,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   const retention = startRetention(realm, log)
   const botCalls = startBotCalls(realm, options.network ?? systemNetwork, log, options.botRetryMs)
 
-  const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
+  const uploadUrls = createUrlSigner(random(32)) // links of earlier runs are no longer valid
   const auditor = createAuditor(realm, options)
   const exportKey = createExportKey(chatKey)
   const exports = createExports({ realm, key: exportKey, urls: uploadUrls, log })
@@ -234,12 +230,12 @@ function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
   }
 }
 
-/** Queues of the last start go on, and are told of this one. After a kill there are none: their events are lost. */
+/** Restores the queues of the last run and announces the restart to them. After a crash there are none; their events are lost. */
 function resume(realm: Realm, generation: number): void {
   const { store, events } = realm
   const saved = store.queues.all()
   if (saved.length === 0) return
-  store.transaction(() => store.queues.clear()) // before anything else happens: they are of no use a second time
+  store.transaction(() => store.queues.clear()) // first, because saved queues must not be restored twice
   events.restore(saved.map(({ json }) => json))
   announceRestart(events, generation)
 }
@@ -275,7 +271,7 @@ function authenticateSession(
   return { session: caller, cookie: isFirstOfDay && session.remember ? sessionCookie(secret, SESSION_DAYS) : null }
 }
 
-/** A flood of alerts takes nothing from the calls of the bot's owner. */
+/** Webhooks have their own rate limit, so that a flood of alerts does not use up that of the bot's owner. */
 function authenticateWebhook(realm: Realm, key: string, host: string | undefined): AuthenticatedCaller<User> {
   const { user, apiKey } = findWebhookByKey(realm, key)
   const session = sessionOf(realm, user, apiKey, `webhooks of ${payerOf(user)}`)
@@ -284,10 +280,10 @@ function authenticateWebhook(realm: Realm, key: string, host: string | undefined
   return session
 }
 
-/** Bots spend the calls of their owner, who may make hundreds of them. */
+/** Bots count against the rate limit of their owner, who may have hundreds of them. */
 const payerOf = ({ id, bot }: User): number => bot?.ownerId ?? id
 
-/** `name`: of the share of calls. Throws if the account or the organization is deactivated. */
+/** `name`: the caller in the rate limiter. Throws if the account or the organization is deactivated. */
 function sessionOf(realm: Realm, user: User, apiKey: ApiKey, name: string): AuthenticatedCaller<User> {
   const current = (): User => {
     const now = realm.state.user.get(user.id)

@@ -1,6 +1,6 @@
 /**
- * How many commits each database has seen, kept in the appliance's store, sealed by the chat key: a database that has seen
- * fewer was put back to an older copy, which no seal of a page can tell. Design 4.
+ * Counts the commits of each database, sealed by the chat key in the appliance's store. A database with fewer commits than stored was
+ * replaced by an older copy, which the seals of its pages cannot reveal.
  */
 
 import * as z from 'zod'
@@ -12,15 +12,15 @@ import { type Commits, DATABASES, type DatabaseName } from '../store/store.ts'
 const keptSchema = z.object({
   generation: z.string(),
   commits: z.record(z.enum(DATABASES), z.int()),
-  /** What was found once stays true of this generation. */
+  /** Stays set for the lifetime of the generation. */
   older: z.array(z.enum(DATABASES)),
 })
 type Kept = z.infer<typeof keptSchema>
 
 export interface CommitCounter {
-  /** Databases that were put back to an older copy, or cut short by damage, now or earlier. */
+  /** Databases that were replaced by an older copy or truncated by damage, now or earlier. */
   readonly older: readonly DatabaseName[]
-  /** For the appliance to keep; null when it has it already. */
+  /** Returns the state for the appliance to store; null if it is unchanged. */
   seal(commits: Commits): Uint8Array | null
   close(): void
 }
@@ -29,10 +29,10 @@ interface CommitCounterOptions {
   generation: string
   chatKey: Uint8Array
   random: Random
-  /** What the appliance has kept of this generation, and what the databases say now. */
+  /** The state that the appliance has stored for this generation, and the present counts. */
   kept: Uint8Array | null
   commits: Commits
-  /** Those that have lost changes to damage of their logs, which may be more recent than what is kept. */
+  /** Databases whose logs lost changes to damage. Those may be newer than the stored counts. */
   damaged: readonly DatabaseName[]
   report: (problem: string) => void
 }

@@ -1,4 +1,4 @@
-/** The entry of the chat's process, which the boot manager starts beside the firmware. */
+/** Entry point of the chat process, which the boot manager starts in addition to the firmware. */
 
 import { Socket } from 'node:net'
 import { CHANNEL_DESCRIPTOR, LINK_DESCRIPTOR, openChannel } from '../../channel/channel.ts'
@@ -14,7 +14,7 @@ try {
   const link = openChannel<ToChat, FromChat>(socketOf(LINK_DESCRIPTOR), readToChat)
   obey(channel, link, new URL(import.meta.url))
 } catch (error) {
-  // No descriptor, or no socket.
+  // The descriptor is missing or not a socket.
   if (!(error instanceof Error && 'code' in error)) throw error
   console.error('The chat does not run by itself; the boot manager starts it: make run')
   process.exitCode = EXIT_UNSUPERVISED

@@ -1,6 +1,6 @@
 /**
- * The organization's life on disk: each generation has a directory, the appliance says which one counts. So one that is
- * being restored or made lies beside the present one until the appliance has changed its mind, which it does at once.
+ * Manages the organization on disk. Each generation has a directory, and the appliance decides which one is current. A generation that is
+ * being restored or created is therefore next to the current one until the appliance switches, which is atomic.
  */
 
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -22,28 +22,23 @@ import { type Chat, createChat } from './chat.ts'
 import { type CommitCounter, openCommitCounter } from './commit-counter.ts'
 
 interface OrganizationsOptions {
-  /** Holds nothing but generations. */
   directory: string
   pool: Pick<CryptoPool, 'scrypt'>
   clock: Clock
   log: Log
-  /** For the audit log of the appliance. */
   record: (act: ChatAuditEvent) => Promise<void> | undefined
-  /** The appliance is to keep that of the generation, and gives it back when it opens it. */
+  /** Sends the sealed commit counts, which the appliance stores and passes to `open`. */
   keep: (generation: string, sealed: Uint8Array) => void
-  /** Space of the disk that is promised to the audit log of the appliance. */
   auditGrowthBytes: () => number
   random?: Random
 }
 
 export interface Organizations {
-  /** The one that is open; undefined while there is none. */
   readonly current: Chat | undefined
-  /** Names the open organization; null while there is none. */
   readonly name: string | null
-  /** Does what is asked and gives what it is answered with. Throws a CofferError or a ChatError. */
+  /** Executes a request of the appliance and returns its answer. Throws a CofferError or a ChatError. */
   take(ask: Ask): Promise<unknown>
-  /** Saves the queues and gives the key back. */
+  /** Saves the queues and wipes the key. */
   close(): void
 }
 
@@ -80,7 +75,6 @@ export function createOrganizations(options: OrganizationsOptions): Organization
     const sealed = keeper.seal(commits)
     if (sealed !== null) keep(generation, sealed)
   }
-  /** It serves from now on. */
   const begin = (chat: Chat, generation: string, chatKey: Uint8Array, kept: Uint8Array | null) => {
     const { store } = chat.realm
     const report = (problem: string) => log.error('chat', problem)
@@ -98,7 +92,6 @@ export function createOrganizations(options: OrganizationsOptions): Organization
     open = { chat, generation, keeper, timer: setInterval(keepNow, KEEP_INTERVAL_MS).unref() }
     keepNow()
   }
-  /** Everything but `generation`. */
   const clear = (generation?: string) =>
     onDisk(() => {
       for (const name of readdirSync(directory))
@@ -160,7 +153,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
         pathOf(ask.generation)
         return incoming.begin(ask.generation)
       case 'write':
-        space.expectRoom('records', ask.bytes.length) // what a backup brings leaves the reserve, too
+        space.expectRoom('records', ask.bytes.length) // a restore may not use the reserve either
         return incoming.write(ask.name, ask.bytes)
       case 'received':
         return incoming.finish()
@@ -180,7 +173,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
   }
 }
 
-/** One that cannot say it is closed again. Throws `storage`. */
+/** Closes the chat if its counts cannot be read. Throws `storage`. */
 function commitsOf(chat: Chat): Commits {
   try {
     return chat.realm.store.commitsOfEach()

@@ -1,6 +1,6 @@
 /**
- * The page of the chat, read from the disk when a browser asks: the memory of the process does not grow with it. It answers
- * in every state, so that people see "Sealed" instead of an error. Contract section 3.10.
+ * The chat page, read from the disk on request, so that it takes no memory. It is served in every state, so that users see "Sealed" instead
+ * of an error. Contract section 3.10.
  */
 
 import { closeSync, openSync, read, readSync } from 'node:fs'
@@ -15,20 +15,20 @@ import { acceptsCoding } from '../pipeline/compression.ts'
 import { failureReply } from '../pipeline/envelope.ts'
 import { createRateLimiter, RATE_LIMITS } from '../pipeline/rate-limit.ts'
 
-/** One file of the page: tools/build-chat-page.ts writes them into one, the index first. */
+/** One file of the page. tools/build-chat-page.ts concatenates all of them, after an index. */
 export interface PageFile {
   readonly path: string
   readonly type: string
   readonly etag: string
-  /** Where it begins and how long it is; the same for its form compressed by Brotli, where there is one. */
+  /** Position in the file, also that of the Brotli-compressed form if there is one. */
   readonly plain: readonly [offset: number, bytes: number]
   readonly brotli?: readonly [offset: number, bytes: number]
 }
 
 export const INDEX_LENGTH_BYTES = 4
-const INDEX_BYTES_MAX = 64 * 1024 // some hundred files
+const INDEX_BYTES_MAX = 64 * 1024 // a few hundred files
 
-/** All of them are the one HTML, which looks at the address. */
+/** All of these serve the same HTML, which reads the address. */
 const HTML_PATHS: ReadonlySet<string> = new Set(['/', '/join/', '/login/', '/password/'])
 const MANIFEST_PATH = '/manifest.webmanifest'
 const NAME_WHILE_LOCKED = 'Coffer'
@@ -51,24 +51,22 @@ const HTML_HEADERS = {
 }
 
 interface PageFilesOptions {
-  /** Null: the sources run, which have no page. */
+  /** Null when running from source, which has no page. */
   file: URL | null
-  /** Null while the organization is not open. */
   realmName: () => string | null
-  /** Seconds since the epoch, for the headers of the rate limit. */
+  /** Unix time, for the headers of the rate limit. */
   timeS: () => number
   log: Log
-  /** Must never jump. */
+  /** Must be monotonic. */
   nowMs?: () => number
 }
 
 interface PageFiles {
-  /** Undefined for what is no address of the page. */
+  /** Undefined for paths outside of the page. */
   answer(exchange: Exchange): Promise<Response> | undefined
   close(): void
 }
 
-/** Undefined where there is no page. */
 export function openPageFiles(options: PageFilesOptions): PageFiles | undefined {
   const { file, realmName, timeS, log, nowMs = () => performance.now() } = options
   const descriptor = file === null ? undefined : openIfThere(file, log)
@@ -134,7 +132,7 @@ export function openPageFiles(options: PageFilesOptions): PageFiles | undefined 
   }
 }
 
-/** A version whose update came without the page serves the API all the same. */
+/** A version that was installed without the page still serves the API. */
 function openIfThere(file: URL, log: Log): number | undefined {
   try {
     return openSync(file, 'r')

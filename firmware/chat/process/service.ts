@@ -1,4 +1,4 @@
-/** The story of the chat's process: listen and refuse, open the organization when the key comes, serve, give the key back. */
+/** Main loop of the chat process: listens and refuses, opens the organization when the key arrives, serves, wipes the key. */
 
 import { createClock } from '../../base/clock.ts'
 import { refuseNativeCode } from '../../base/confinement.ts'
@@ -22,11 +22,11 @@ import { createAuditReporter } from './audit-reporter.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { openPageFiles } from './page-files.ts'
 
-const CONNECTIONS_MAX = 10_000 // clients that wait for events
+const CONNECTIONS_MAX = 10_000 // clients that poll for events
 
 type Link = FramedChannel<ToChat, FromChat>
 
-/** Ends with `stop`, or when the boot manager or the appliance is gone. `program` is the file that was started. */
+/** Ends with `stop`, or when the boot manager or the appliance closes its channel. `program` is the main module. */
 export function obey(channel: FramedChannel<ToEveryProcess, { type: 'pong' }>, link: Link, program: URL): void {
   ignoreSignals()
   let service: Promise<Service> | null = null
@@ -86,7 +86,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     log,
   })
   let identity: TlsIdentity = identityFrom(start)
-  isStarting = false // requests come
+  isStarting = false // requests may arrive from here on
   const listener = await listenTls({
     app: {
       fetch: (request, env) =>
@@ -127,16 +127,16 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
           acts.hear(message)
           break
         case 'ask':
-          // One after the other: an organization that is being made is not opened meanwhile.
+          // Sequential, so that an organization is not opened while it is being created.
           turn = turn.then(() => answer(message.id, message.ask, organizations, link, log))
       }
     },
     close: async () => {
-      organizations.close() // ends the polls, which the listener would wait for
+      organizations.close() // ends the polls, for which the listener would wait
       await listener.close()
       page?.close()
       await pool.close()
-      await told // behind what else was on its way, as of a backup
+      await told // after other pending messages, such as those of a backup
     },
   }
 }
@@ -154,7 +154,7 @@ async function answer(id: number, ask: Ask, organizations: Organizations, link: 
   }
 }
 
-/** Errors of the chat's own API are for its clients; the appliance's administrator gets the sentence. */
+/** Maps errors of the chat's own API for the appliance: its administrator gets the message only. */
 function problemOf(error: unknown, log: Log): Problem {
   if (error instanceof CofferError) return { code: error.code, message: error.message }
   if (error instanceof ChatError) return { code: error.status === 404 ? 'notFound' : 'invalid', message: error.message }
@@ -179,7 +179,7 @@ const pageOf = (program: URL): URL | null => (isBundle(program) ? new URL('./cha
 const workerOf = (program: URL): URL =>
   new URL(isBundle(program) ? './worker.js' : '../../crypto/pool/worker.ts', program)
 
-/** Another start with the same settings would fail the same way: the appliance is told, and ends us. */
+/** Reports that the port cannot be used. Another start would fail the same way, so the process waits for its end. */
 async function refuse(link: Link, error: NodeJS.ErrnoException): Promise<never> {
   const reason = portProblem(error, 'COFFER_CHAT_PORT')
   if (reason === undefined) throw error

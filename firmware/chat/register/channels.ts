@@ -32,7 +32,6 @@ export const subscriptionBlock: RegisterSection = ({ realm, me, shape, includeSu
   return { subscriptions, unsubscribed, never_subscribed }
 }
 
-/** Guests get an empty list. */
 export const defaultStreamsBlock: RegisterSection = ({ realm, me }) => ({
   realm_default_streams: me.role === ROLES.guest ? [] : defaultChannelIds(realm),
 })

@@ -91,7 +91,6 @@ function policies(realm: Realm): Record<string, number> {
   }
 }
 
-/** The same for every organization. */
 const SERVER = {
   max_stream_name_length: 60,
   max_stream_description_length: 1024,

@@ -22,7 +22,6 @@ interface Registration {
   presenceHistoryLimitDays: number
   capabilities: Readonly<Partial<Record<Capability, boolean | undefined>>>
   lifespanS: number
-  /** Feature level, see `Shape`. */
   level: number | null
   client: string
   host: string | undefined

@@ -4,7 +4,6 @@ import type { Shape } from '../events/shapes.ts'
 import type { Realm } from '../realm/model/realm.ts'
 import type { User } from '../realm/model/records.ts'
 
-/** Context of sections that need no account. */
 export interface OpenContext {
   readonly realm: Realm
   /** Capabilities of the client, the same as for the events of its queue. */
@@ -24,5 +23,4 @@ interface RegisterContext extends OpenContext {
 /** Returns the members that the section adds to the answer. They must agree with the events of the same name. */
 export type RegisterSection = (context: RegisterContext) => Readonly<Record<string, unknown>>
 
-/** A section that is the same for every caller. */
 export type OpenRegisterSection = (context: OpenContext) => Readonly<Record<string, unknown>>

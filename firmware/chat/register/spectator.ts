@@ -38,7 +38,6 @@ const realmUser: OpenRegisterSection = ({ realm }) => {
   }
 }
 
-/** Excludes sections of a user's own data. */
 export const SPECTATOR_BLOCKS: Readonly<Record<string, OpenRegisterSection>> = {
   giphy,
   realm,

@@ -1,16 +1,15 @@
-/** Which users' alert words a text has: in any case, at the limits of words. Contract 6.4. */
+/** Finds users' alert words in a text, case-insensitively and at word boundaries. Contract 6.4. */
 
-/** What may stand before and after a word, besides the start and the end of the text. */
+/** Characters at word boundaries, besides the start and the end of the text. */
 const BEFORE = new Set(' \n(".,\';[*`>')
 const AFTER = new Set(' \n)"?:.,\';]!*`')
 
 interface Node {
   next: Map<string, Node>
-  /** Users who have the word that ends here. */
   users: number[]
 }
 
-/** The alert words of an organisation, as a tree by letter: a text is gone through once, whatever their number. */
+/** A trie of all alert words, so that one pass over a text finds them, regardless of their number. */
 export class AlertWords {
   readonly #root: Node = { next: new Map(), users: [] }
 
@@ -29,7 +28,7 @@ export class AlertWords {
     }
   }
 
-  /** Users with a word in the text, which is `alertText` of what was rendered. */
+  /** Returns users with a match. The text is `alertText` of the rendered message. */
   usersOf(alertText: string): Set<number> {
     const users = new Set<number>()
     const characters = [...alertText.toLowerCase()]

@@ -1,8 +1,7 @@
 /**
- * Addresses without marks: with `http`, or names that end in a top-level domain, or of mail. Contract 6.2.
- *
- * Such an address ends its word, punctuation aside. So each word is looked at once from its end, and each place where
- * one may begin is decided by what was noted then.
+ * Links without markup: addresses with `http`, names that end in a top-level domain, email addresses. Contract 6.2. Such an address extends
+ * to the end of its word, except for punctuation. Each word is therefore scanned once from its end, and the result decides every possible
+ * start.
  */
 
 import { isTopLevelDomain } from '../data/top-level-domains.ts'
@@ -12,10 +11,10 @@ import type { RenderSettings } from './names.ts'
 import { WORD } from './patterns.ts'
 import { linkAddress, relativeAddress } from './url.ts'
 
-/** Parentheses in an address, such as `Qt_(framework)`. */
+/** Bound on nested parentheses in an address, such as `Qt_(framework)`. */
 const NESTED_PARENTHESES_MAX = 7
 
-/** Where a word may have the beginning of an address: at its own, or after one of these. */
+/** Possible starts of an address within a word. */
 const starts = /(?:^|['"(,:<])(?=[\p{L}\p{N}_.-])/gu
 
 const authority = new RegExp(`https?://((?:${WORD}|[.:@-])+)`, 'uy')
@@ -41,7 +40,7 @@ function linked(word: string, found: InlineMatches, realmUrl: string): string {
   return word.slice(0, place.start) + found.take(link, typed) + word.slice(place.end)
 }
 
-/** The first address in a text without spaces. */
+/** The first address in a text without spaces. Offsets. */
 export function addressIn(word: string): { start: number; end: number } | null {
   const tail = new Tail(word)
   for (const { index, 0: before } of word.matchAll(starts)) {
@@ -96,7 +95,7 @@ function bitcoinEnd(word: string, start: number, tail: Tail): number | null {
   return found !== null && bitcoin.lastIndex >= tail.start ? bitcoin.lastIndex : null
 }
 
-/** The end of a word: where its closing punctuation starts, and which parentheses are open from where. */
+/** The end of a word: its closing punctuation, and the nesting of parentheses before it. */
 class Tail {
   readonly start: number
   readonly #word: string
@@ -109,7 +108,7 @@ class Tail {
     this.start = start
   }
 
-  /** Where a path that begins at `slash` ends: as early as it may with its parentheses closed. */
+  /** Returns the end of a path that begins at `slash`: the earliest offset that closes its parentheses. */
   pathEnd(slash: number): number | null {
     this.#depths ??= this.#count()
     const { depth, lowest, highest, quote, closed, tailQuote } = this.#depths
@@ -119,7 +118,7 @@ class Tail {
     return end === undefined || (tailQuote >= 0 && tailQuote < end) ? null : end
   }
 
-  /** Depth of parentheses before each character, its least and greatest from there to the tail, and the last quote. */
+  /** Computes the parenthesis depth before each character, its minimum and maximum from there to the tail, and the last quote. */
   #count(): Depths {
     const word = this.#word
     const depth = [0]
@@ -142,10 +141,9 @@ interface Depths {
   depth: number[]
   lowest: number[]
   highest: number[]
-  /** The last quote before the tail. */
   quote: number
-  /** Where in the tail each depth is reached first. */
+  /** The first offset in the tail at which each depth is reached. */
   closed: Map<number, number>
-  /** The first quote in the tail; -1 for none. */
+  /** The first quotation mark in the tail; -1 for none. */
   tailQuote: number
 }

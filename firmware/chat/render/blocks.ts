@@ -1,8 +1,7 @@
 /**
- * Second stage: lines become a tree of blocks, whose texts are still sources. Contract 6.1.
- *
- * A block is what lies between empty lines. It is tried for what it may be in a fixed order, and only its first lines
- * decide, or the first line in it that begins something else: so each line is looked at a bounded number of times.
+ * Second stage: turns lines into a tree of blocks, whose texts are still source text. Contract 6.1. Empty lines separate blocks. The kinds
+ * of blocks are tried in a fixed order. Only the first lines of a block, or the first line that begins another kind, decide, so the number
+ * of looks at each line is bounded.
  */
 
 import { codeBlock } from './code.ts'
@@ -17,13 +16,11 @@ import { appendTable, tableOf } from './tables.ts'
 const userMention = new RegExp(USER_MENTION, 'gu')
 const groupMention = new RegExp(GROUP_MENTION, 'gu')
 
-/** What lines are part of. */
 interface Place {
-  /** Decides whether a text becomes a paragraph. */
   within: 'text' | 'item' | 'loose item' | 'quote' | 'indented'
-  /** Quotes, lists and spoilers around them. */
+  /** Number of enclosing quotes, lists and spoilers. */
   depth: number
-  /** Mentions in a quote notify nobody; its lines had theirs silenced when it began. */
+  /** Mentions in a quote notify no one. They were silenced when the quote began. */
   quoted: boolean
 }
 
@@ -40,9 +37,9 @@ class BlockParser {
     this.#fenced = fenced
   }
 
-  /** Lines in which empty ones part blocks. */
+  /** Splits lines into blocks at empty lines. */
   chunk(parent: Element, lines: string[], place: Place): void {
-    // As upstream, two line breaks part blocks: of three, the last begins the next block and is dropped there.
+    // Two line breaks separate blocks, as in Zulip: of three, the last belongs to the next block, which drops it.
     for (const block of lines.join('\n').split('\n\n')) this.#block(parent, block.split('\n'), place)
   }
 
@@ -80,7 +77,7 @@ class BlockParser {
         const { level, text, next } = headingAt(lines, at)!
         append(parent, `h${level}`, {}, text)
         at = next
-        // What follows a heading in a loose item at once is indented with it.
+        // Lines directly after a heading in a loose item share its indentation.
         if (!dedented) {
           for (let index = at; index < lines.length; index += 1)
             if (lines[index]!.startsWith(LIST_INDENT)) lines[index] = lines[index]!.slice(LIST_INDENT.length)
@@ -90,7 +87,7 @@ class BlockParser {
     }
   }
 
-  /** Lines from `at` to `end` without a heading. Returns where to go on: at a line that may begin anything again. */
+  /** Parses lines from `at` to `end`, which contain no heading. Returns the index to continue at. */
   #plain(parent: Element, lines: string[], at: number, end: number, place: Place): number {
     if (isTable(parent, lines, at, end)) return end
     let rule = at
@@ -116,7 +113,7 @@ class BlockParser {
   #fence(parent: Element, fenced: Fenced, place: Place): void {
     if (fenced.kind === 'html') parent.children.push(finished(fenced.html))
     else if (fenced.kind === 'spoiler') this.#spoiler(parent, fenced, place)
-    // A quote in which nothing stands shows its marks, as one made by hand does.
+    // An empty quote shows its `>` marks, as one without a fence does.
     else if (fenced.lines.every((line) => line.trim() === ''))
       this.#paragraph(
         parent,
@@ -156,7 +153,7 @@ class BlockParser {
     }
   }
 
-  /** Lines that are indented below a list go into the item that their indent points at. */
+  /** Adds lines that are indented below a list to the item at their indentation. */
   #indented(parent: Element, lines: string[], place: Place): void {
     const wanted = Math.floor(/^ */.exec(lines[0]!)![0].length / LIST_INDENT.length)
     let level = place.within === 'item' ? 1 : 0
@@ -172,7 +169,7 @@ class BlockParser {
     this.#block(intoItem(parent, into), inner, deeper(place, 'indented'))
   }
 
-  /** In an item of a list without empty lines a text is the item's own, elsewhere a paragraph. */
+  /** Text is a paragraph, except in an item of a list without empty lines. */
   #paragraph(parent: Element, lines: string[], { within }: Place): void {
     const text = lines.join('\n')
     if (text.trim() === '') return
@@ -183,7 +180,7 @@ class BlockParser {
   }
 }
 
-/** Mentions in a quote notify nobody. */
+/** Mentions in a quote notify no one. */
 function silenced(line: string): string {
   if (!line.includes('@')) return line
   return line.replace(userMention, '@_**$2**').replace(groupMention, '@_*$2*')
@@ -201,7 +198,7 @@ function takesIndented(parent: Element): boolean {
   return parent.tag === 'li' || isList(parent.children.at(-1))
 }
 
-/** Where indented lines go that point at `into`: a list takes them in its last item, which they loosen. */
+/** Returns the element for lines indented to `into`: of a list its last item, which becomes loose. */
 function intoItem(parent: Element, into: Element): Element {
   const last = parent.children.at(-1)
   if (parent.tag === 'li') return isList(last) ? last! : parent
@@ -217,14 +214,13 @@ function isTable(parent: Element, lines: string[], at: number, end: number): boo
   return table !== null
 }
 
-/** An item that something follows after an empty line has its text in a paragraph, */
+/** Moves the text of an item into a paragraph. Needed when more content follows after an empty line. */
 function loosenText(item: Element): void {
   if (item.text === '') return
   item.children.unshift(element('p', {}, item.text))
   item.text = ''
 }
 
-/** and so has the text after a heading in it. */
 function loosenTail(item: Element): void {
   const last = item.children.at(-1)
   if (last === undefined || last.tail === '') return
@@ -232,7 +228,7 @@ function loosenTail(item: Element): void {
   last.tail = ''
 }
 
-/** Lines indented by four spaces are code; code in the next block of the same kind goes on with it. */
+/** Lines indented by four spaces are code. Consecutive blocks of code are joined. */
 function appendCode(parent: Element, lines: string[], at: number): number {
   let end = at
   while (end < lines.length && (lines[end]!.startsWith(CODE_INDENT) || lines[end]!.trim() === '')) end += 1
@@ -243,11 +239,11 @@ function appendCode(parent: Element, lines: string[], at: number): number {
   return end
 }
 
-/** Turns the code that is indented into the HTML of code, once no more can join it. */
+/** Replaces indented code by HTML, once all blocks are joined. */
 export function finishCode(root: Element): void {
   root.children.forEach((child, index) => {
     if (child.tag === 'pre' && child.html === undefined)
-      // An empty line follows it: so upstream does it, with this code only.
+      // Zulip adds an empty line after this kind of code only.
       root.children[index] = { ...finished(`${codeBlock(child.text, '')}\n`), tail: child.tail }
     else finishCode(child)
   })

@@ -1,11 +1,11 @@
-/** Code in a text: between runs of as many backticks. Contract 6.2. */
+/** Code spans between runs of backticks. Contract 6.2. */
 
 import { element } from './element.ts'
 import type { InlineMatches } from './inline.ts'
 
 /**
- * An opening run may be longer than the closing one, which must be a run of its own; the longest that closes counts.
- * A backtick behind an odd number of backslashes opens nothing; behind an even one, half of the backslashes are shown.
+ * The closing run must be complete, while the opening run may be longer; the longest possible closing run counts. A backtick after an odd
+ * number of backslashes is literal. After an even number, half of the backslashes are shown.
  */
 export function codeSpans(source: string, found: InlineMatches): string {
   if (!source.includes('`')) return source
@@ -31,7 +31,6 @@ export function codeSpans(source: string, found: InlineMatches): string {
   return result + source.slice(end)
 }
 
-/** Starts of the runs of each length, the last first. */
 function runsByLength(runs: { start: number; length: number }[]): Map<number, number[]> {
   const starts = new Map<number, number[]>()
   for (const { start, length } of runs.toReversed()) {
@@ -42,7 +41,7 @@ function runsByLength(runs: { start: number; length: number }[]): Map<number, nu
   return starts
 }
 
-/** Forgets those that are passed: who asks goes forward. */
+/** Removes offsets up to `position`: callers advance through the text. */
 function nextAfter(starts: number[] | undefined, position: number): number | undefined {
   while (starts !== undefined && starts.length > 0 && starts.at(-1)! <= position) starts.pop()
   return starts?.at(-1)

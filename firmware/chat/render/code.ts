@@ -1,9 +1,9 @@
-/** Code blocks, without colours: clients may do without token spans. Contract 6.1. */
+/** Code blocks, without syntax highlighting: clients work without token spans. Contract 6.1. */
 
 import { canonicalLanguage } from '../data/languages.ts'
 import { escapeText } from './html.ts'
 
-/** `language` is the name in the text, in lower case; "" where none is given. */
+/** `language` is the lower-case name in the text; "" without one. */
 export function codeBlock(text: string, language: string): string {
   const code = `${text.replace(/^\n+|\n+$/g, '')}\n`
   if (language === '') return `<div class="codehilite"><pre><span></span><code>${escapeQuoted(code)}</code></pre></div>`
@@ -16,7 +16,7 @@ function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Quotes, too, are escaped where no language is given: so upstream's output has it. */
+/** Also escapes quotation marks if there is no language, as Zulip does. */
 function escapeQuoted(text: string): string {
   return escapeMarkup(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 }

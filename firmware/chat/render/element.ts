@@ -1,19 +1,19 @@
 /**
- * The tree between blocks and HTML. As in the trees that the dialect grew up with, an element has the text before its
- * first child and the text after its own end; until the inline stage these are sources, afterwards plain text.
+ * The tree between blocks and HTML. As in ElementTree, an element has the text before its first child and, as its tail, the text after its
+ * own end. Until the inline stage these are source text, afterwards plain text.
  */
 
 export interface Element {
-  /** "" for a piece of text that is no element. */
+  /** "" for a piece of text without an element. */
   tag: string
-  /** In the order of their names, as upstream writes them. */
+  /** Sorted by name, as Zulip writes them. */
   attributes: Record<string, string>
   text: string
   tail: string
   children: Element[]
-  /** Finished HTML, which stands in the place of the element: highlighted code, formulas. */
+  /** Finished HTML that replaces the element: highlighted code, formulas. */
   html?: string
-  /** A link that has no preview, whatever it leads to. */
+  /** True for a link that never gets a preview. */
   isPlain?: boolean
 }
 
@@ -21,7 +21,6 @@ export function element(tag: string, attributes: Record<string, string> = {}, te
   return { tag, attributes, text, tail: '', children: [] }
 }
 
-/** An element that is finished HTML. It is laid out as a block, wherever blocks stand. */
 export function finished(html: string): Element {
   return { ...element('div'), html }
 }
@@ -32,7 +31,7 @@ export function append(parent: Element, tag: string, attributes: Record<string, 
   return child
 }
 
-/** All of the text in it, without its tail. */
+/** The text of the element and its descendants, without its tail. */
 export function textOf(node: Element): string {
   return node.text + node.children.map((child) => textOf(child) + child.tail).join('')
 }

@@ -1,4 +1,4 @@
-/** Emoji by name, as emoticons, as characters. Contract 6.2. */
+/** Emoji as names, emoticons and characters. Contract 6.2. */
 
 import { emojiCode, emojiName, ZULIP_EMOJI_PATH } from '../data/emoji.ts'
 import { type Element, element } from './element.ts'
@@ -21,14 +21,14 @@ const EMOTICONS: Record<string, string> = {
   ':P': 'stuck_out_tongue',
 }
 
-/** An emoticon stands alone or beside these. */
+/** Characters that may adjoin an emoticon. */
 const BESIDE = `,.;?!()[\\] "'\\n\\t`
 
-/** Unicode Technical Standard 51, section 1.4.9: what may be an emoji. */
+/** A possible emoji by Unicode Technical Standard 51, section 1.4.9. */
 const UNIT = '\\p{Emoji}(?:\\p{Emoji_Modifier}|\\uFE0F\\u20E3?|[\\u{E0020}-\\u{E007E}]+\\u{E007F})?'
 const POSSIBLE_EMOJI = new RegExp(`\\p{RI}\\p{RI}|${UNIT}(?:\\u200D(?:\\p{RI}\\p{RI}|${UNIT}))*`, 'gu')
 
-/** Digits, arrows and others that are text unless a selector follows them. */
+/** Digits, arrows and other characters that are text unless a variation selector follows. */
 const TEXT_PRESENTATION = /^\P{Emoji_Presentation}\u20E3?$/u
 
 export function namedEmoji(names: Names): Pattern {
@@ -51,7 +51,7 @@ export const emoticons: Pattern = pattern(
 )
 
 export const unicodeEmoji: Pattern = (source, found) => {
-  // Most texts have none: an emoji has a character from U+00A9 on.
+  // Quick test: every emoji contains a character from U+00A9 on.
   return /[\u{A9}-\u{10FFFF}]/u.test(source) ? unicodeEmojiPattern(source, found) : source
 }
 

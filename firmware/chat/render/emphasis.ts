@@ -1,15 +1,15 @@
-/** `*emphasis*`: only asterisks, which nest where a closing one may not follow its neighbour. Contract 6.2. */
+/** `*emphasis*`: asterisks only. They nest where an asterisk cannot close because of the character before it. Contract 6.2. */
 
 import { element } from './element.ts'
 import type { InlineMatches } from './inline.ts'
 
 /**
- * Each asterisk closes the last open one, unless a space, a line break or `^` forbids that: then it is open itself. So
- * one pass finds what upstream finds by looking for the first pair again and again.
+ * Each asterisk closes the last open one, unless a space, a line break or `^` prevents that; then it opens. One pass thus finds the same as
+ * Zulip's repeated search for the first pair.
  */
 export function emphasis(source: string, found: InlineMatches): string {
   if (!source.includes('*')) return source
-  // Texts between open asterisks; what was emphasised in them is taken out already.
+  // Texts between open asterisks, with inner emphasis already replaced.
   const texts = ['']
   const opened: number[] = []
   let lastBreak = -1

@@ -1,28 +1,28 @@
 /**
- * Pictures and videos of other hosts, taken out of HTML that was rendered with them: by an older version, or while the operator
- * had them shown. Each reader's client would ask that host for them. Contract section 6.3.
+ * Removes pictures and videos of other hosts from HTML that an older version rendered, or that was rendered while the operator allowed
+ * them. Each reader's client would otherwise request them from that host. Contract section 6.3.
  */
 
-const REST = '(?:[^"<>]|"[^"]*")*' // of a tag
+const REST = '(?:[^"<>]|"[^"]*")*' // rest of a tag
 const FOREIGN = '(?:https?:)?//'
 
-/** A preview as media.ts writes one. */
+/** A preview as written by media.ts. */
 const PREVIEW = new RegExp(
   `<div class="message_inline_image(?: message_inline_video)?"><a href="([^"]*)"${REST}>` +
     `<(?:img|video)\\b${REST}\\ssrc="${FOREIGN}[^"]*"${REST}>(?:</video>)?</a></div>\\n?`,
   'g',
 )
 
-/** A picture in the text, which only older versions took from other hosts. */
+/** An inline picture. Only older versions rendered those of other hosts. */
 const INLINE = /<img (?=[^<>]*class="inline-image")([^<>]*)>/g
 
-/** Each is a link, as it would have been without previews. */
+/** Replaces each picture by the link that it would have been without previews. */
 export function withoutForeignPictures(html: string): string {
   if (!/src="(?:https?:)?\/\//.test(html)) return html
   const without = html.replace(PREVIEW, '')
   return html
     .replace(PREVIEW, (_, href: string) =>
-      // A link that stood alone in its paragraph has given its place to the preview.
+      // The preview has replaced a link that stood alone in its paragraph.
       without.includes(`<a href="${href}"`) ? '' : `<p><a href="${href}">${href}</a></p>\n`,
     )
     .replace(INLINE, (image, attributes: string) => {

@@ -1,22 +1,22 @@
-/** Last stage: line breaks between blocks as upstream sets them, then one serialiser, which escapes everything. */
+/** Last stage: adds line breaks between blocks as Zulip does, and serializes the tree, escaping everything. */
 
 import type { Element } from './element.ts'
 
-/** No message needs more, and a client that gets more stops. Upstream's bound: a hundred times the longest message. */
+/** Zulip's bound, a hundred times the longest message. It keeps clients from freezing on one message. */
 export const HTML_CHARACTERS_MAX = 1_000_000
 
 const BLOCKS = new Set('blockquote div h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul'.split(' '))
 
 const VOID = new Set(['br', 'hr', 'img'])
 
-/** The HTML of a text would be longer than HTML_CHARACTERS_MAX. */
+/** Thrown if the HTML would be longer than HTML_CHARACTERS_MAX. */
 export class RenderedTooLong extends Error {
   constructor() {
     super(`The text gives more than ${HTML_CHARACTERS_MAX} characters of HTML`)
   }
 }
 
-/** Sets the line breaks that follow and begin blocks, and those after `<br>`. */
+/** Adds line breaks after and at the start of blocks, and after `<br>`. */
 export function layOut(node: Element): void {
   if (isSpoilerPart(node)) {
     layOutSpoilerPart(node)
@@ -31,7 +31,7 @@ export function layOut(node: Element): void {
   breakLines(node)
 }
 
-/** A spoiler and its two parts stand without line breaks between them, with one before what they hold. */
+/** A spoiler and its two parts have no line breaks between them, and one before their content. */
 function layOutSpoilerPart(node: Element): void {
   const isWhole = node.attributes.class === 'spoiler-block'
   for (const child of node.children) layOut(child)
@@ -39,7 +39,6 @@ function layOutSpoilerPart(node: Element): void {
   node.tail = isWhole ? '\n' : ''
 }
 
-/** Only blocks get such a class. */
 function isSpoilerPart(node: Element): boolean {
   return node.attributes.class?.startsWith('spoiler-') ?? false
 }
@@ -51,7 +50,7 @@ function breakLines(node: Element): void {
   }
 }
 
-/** HTML of what is in `root`. @throws RenderedTooLong */
+/** @throws RenderedTooLong */
 export function serialize(root: Element): string {
   const writer = new Writer()
   writer.text(root.text)
@@ -93,7 +92,7 @@ class Writer {
   }
 }
 
-/** An entity that somebody typed stays one, as upstream leaves it. */
+/** Entities in the source remain entities, as in Zulip. */
 export function escapeText(text: string): string {
   return text
     .replace(/&(?!(?:#[0-9]+|#x[0-9a-f]+|[0-9a-z]+);)/gi, '&amp;')

@@ -1,17 +1,13 @@
 /**
- * Third stage: what is written in a text. Contract 6.2.
- *
- * Patterns run in a fixed order, each once over the whole text. What one finds is taken out; a marker stands in its
- * place, and only later patterns look into it, where it holds a text at all.
+ * Third stage: inline markup. Contract 6.2. Patterns run in a fixed order, each once over the whole text. A match is replaced by a marker.
+ * Only later patterns see the text inside a match, and only if it contains text at all.
  */
 
 import { type Element, element, textOf } from './element.ts'
 import { inlineMarker, splitAtMarkers } from './markers.ts'
 
-/** Replaces in a source what it finds by markers. */
 export type Pattern = (source: string, found: InlineMatches) => string
 
-/** What the patterns of one text found. */
 export class InlineMatches {
   readonly #patterns: readonly Pattern[]
   readonly #taken: { node: Element; typed: string }[] = []
@@ -21,39 +17,38 @@ export class InlineMatches {
     this.#patterns = patterns
   }
 
-  /** Takes an element out, and keeps the source it was made of. Its text is looked at no more. */
+  /** Stores an element with its source, and returns a marker. No pattern looks at its text again. */
   take(node: Element, typed: string): string {
     this.#taken.push({ node, typed })
     return inlineMarker(this.#taken.length - 1)
   }
 
-  /** Lets the later patterns look at a text that will be an element's. */
+  /** Runs the remaining patterns on the text of a future element. */
   later(source: string): string {
     return this.#run(source, this.#running + 1)
   }
 
-  /** The source with what was taken out of it put back as plain text: for addresses. */
+  /** Replaces markers by the text of their elements. Used for addresses. */
   plain(source: string): string {
     return splitAtMarkers(source)
       .map((part, index) => (index % 2 === 0 ? part : this.plain(textOf(this.#taken[Number(part)]!.node))))
       .join('')
   }
 
-  /** The source as it was typed: for names, in which marks of Markdown mean nothing. */
+  /** Replaces markers by their source. Used for names, in which Markdown has no meaning. */
   typed(source: string): string {
     return splitAtMarkers(source)
       .map((part, index) => (index % 2 === 0 ? part : this.typed(this.#taken[Number(part)]!.typed)))
       .join('')
   }
 
-  /** Gives `into` what a source says. Elements stand before the children that it has. */
+  /** Parses a source into `into`. New elements precede its existing children. */
   fill(into: Element, source: string): void {
     const { text, nodes } = this.#parse(source)
     into.text = text
     into.children.unshift(...nodes)
   }
 
-  /** All texts of a tree of blocks. */
   fillTree(node: Element): void {
     if (node.html !== undefined) return
     const children: Element[] = []
@@ -94,7 +89,7 @@ export class InlineMatches {
   }
 }
 
-/** A pattern that is a regular expression with the flag `g`; `make` gives what is found or null to leave it. */
+/** A pattern made from a regular expression with the flag `g`. A match stays text if `make` returns null. */
 export function pattern(
   expression: RegExp,
   needs: string,
@@ -114,7 +109,7 @@ export function pattern(
   }
 }
 
-/** An element around a text that later patterns look at. */
+/** An element whose text later patterns process. */
 export function around(tag: string): (match: RegExpExecArray, found: InlineMatches) => Element {
   return ([, text], found) => element(tag, {}, found.later(text!))
 }

@@ -1,6 +1,5 @@
-/** What a line can begin: a heading, a rule, a quote. Each is decided in one pass over the line. Contract 6.1. */
+/** Lines that begin a heading, a rule or a quote. Each test is one pass over the line. Contract 6.1. */
 
-/** `next` is the line after the heading. */
 interface Heading {
   level: number
   text: string
@@ -8,8 +7,8 @@ interface Heading {
 }
 
 /**
- * A heading needs a space after its marks; marks at its end are no part of it, unless behind a backslash. Marks alone
- * on a line take the text of the next one: so upstream does it.
+ * A heading needs a space after its marks. Trailing marks are dropped, unless a backslash precedes them. As in Zulip, marks alone on a line
+ * take the text of the next line.
  */
 export function headingAt(lines: string[], at: number): Heading | null {
   const marks = /^#{1,6}(?!#)/.exec(lines[at]!)?.[0].length
@@ -23,17 +22,17 @@ export function headingAt(lines: string[], at: number): Heading | null {
   return text === null ? null : { level: marks, text, next: at + 1 }
 }
 
-/** @returns null where a backslash stands alone at the end. */
+/** @returns null if the line ends in a single backslash. */
 function headingText(line: string): string | null {
   let end = line.length
   while (end > 0 && line[end - 1] === '#') end -= 1
   let at = 0
   while (at < end) at += line[at] === '\\' ? 2 : 1
-  // A backslash before the last marks keeps the first of them.
+  // A backslash before the trailing marks preserves the first of them.
   return at > line.length ? null : line.slice(0, at).trim()
 }
 
-/** Three or more of `-`, `_` or `*` with at most two spaces between them. */
+/** True for three or more of `-`, `_` or `*` with at most two spaces between them. */
 export function isRule(line: string): boolean {
   return /^ {0,3}(?:-(?: {0,2}-){2,}|_(?: {0,2}_){2,}|\*(?: {0,2}\*){2,}) *$/.test(line)
 }
@@ -42,7 +41,7 @@ export function isQuote(line: string): boolean {
   return /^ {0,3}>/.test(line)
 }
 
-/** Where in a block the quote begins, which then goes to the block's end; -1 if nothing stands behind its marks. */
+/** Returns the line at which the quote begins; it extends to the end of the block. -1 if the quote would be empty. */
 export function quoteStart(lines: string[]): number {
   const first = lines.findIndex(isQuote)
   return lines.slice(first).every((line) => /^ {0,3}>\s*$/.test(line)) ? -1 : first

@@ -1,14 +1,13 @@
 /**
- * First stage: fences are found before blocks, and lists may follow a paragraph at once. Contract 6.1.
- *
- * What a fence holds is taken out; in its place stands a marker, alone between empty lines.
+ * First stage: extracts fences before blocks are parsed, and lets lists follow a paragraph directly. Contract 6.1. A marker between empty
+ * lines replaces the content of a fence.
  */
 
 import { codeBlock } from './code.ts'
 import { blockMarker, withoutMarkers } from './markers.ts'
 import type { MathRenderer } from './math.ts'
 
-/** More than anybody nests by hand. What is deeper stays text, so that no text makes deep recursion or long output. */
+/** Deeper nesting stays text, so that no text causes deep recursion or long output. No author nests that deep. */
 export const NESTING_MAX = 32
 
 const TAB_COLUMNS = 4
@@ -38,7 +37,7 @@ export function splitLines(text: string, codeLanguage: string, formulas: MathRen
   return new FenceReader(codeLanguage, formulas).read([...lines, '', ''])
 }
 
-/** Opening or closing line of a fence. Neither language nor header may have a character of fences in it. */
+/** Parses the opening or closing line of a fence. Language and header must not contain fence characters. */
 function fenceOf(line: string): Fence | null {
   const fence = /^(?:~{3,}|`{3,})/.exec(line)?.[0]
   if (fence === undefined) return null
@@ -48,7 +47,7 @@ function fenceOf(line: string): Fence | null {
   return found === null ? null : { fence, language: found[1] ?? '', header: found[2] ?? '' }
 }
 
-/** Puts an empty line before a list that follows a line of another kind, outside of code. */
+/** Inserts an empty line before a list that follows another kind of line, except in code. */
 function hangLists(lines: string[]): string[] {
   const hung: string[] = []
   const open: { fence: string; isCode: boolean }[] = []
@@ -83,7 +82,7 @@ function listMark(line: string): string | null {
 function expandTabs(line: string): string {
   if (!line.includes('\t')) return line
   let expanded = ''
-  let column = 0 // in characters, as upstream counts them
+  let column = 0 // counts characters, as Zulip does
   for (const part of line.split(/(\t)/)) {
     const shown = part === '\t' ? ' '.repeat(TAB_COLUMNS - (column % TAB_COLUMNS)) : part
     expanded += shown
@@ -92,7 +91,6 @@ function expandTabs(line: string): string {
   return expanded
 }
 
-/** An open fence, or the text outside of all. */
 interface Open extends Fence {
   kind: 'text' | 'quote' | 'spoiler' | 'math' | 'code'
   lines: string[]
@@ -132,7 +130,7 @@ class FenceReader {
   }
 
   #opened(fence: Fence, within: Open['kind']): Open {
-    // Within a spoiler the organisation's language is not looked at: so upstream does it.
+    // Zulip ignores the organization's language within spoilers.
     const language = (fence.language || (within === 'spoiler' ? '' : this.#codeLanguage)).toLowerCase()
     const kind =
       language === 'quote' || language === 'quoted'

@@ -1,6 +1,6 @@
 /**
- * Linkifiers: patterns of an organisation that become links. Contract 2.5, 6.2. Patterns are RE2's, which find one match in
- * linear time in every text; addresses are templates by RFC 6570.
+ * Linkifiers: the organization's patterns that become links. Contract 2.5, 6.2. Patterns use RE2, which finds a match in linear time;
+ * addresses are RFC 6570 templates.
  */
 
 import { RE2JS } from 're2js'
@@ -21,39 +21,39 @@ interface LinkifierMatch {
   url: string
 }
 
-/** What may stand before a match; after it stands neither a letter nor a digit. */
+/** Characters before a match. Neither a letter nor a digit may follow it. */
 const BEFORE = `(^|\\s|\\x{85}|\\pZ|['"(,:<])`
 const AFTER = '($|[^\\pL\\pN])'
 
 export interface KnownPattern {
   groups: string[]
-  /** In instructions: what a text costs grows with it. */
+  /** Program size in instructions; matching time grows with it. */
   size: number
 }
 
-/** Throws what says why it is no pattern. */
+/** Throws an error whose message explains why the pattern is invalid. */
 export function readPattern(pattern: string): KnownPattern {
   const compiled = RE2JS.compile(pattern)
   return { groups: Object.keys(compiled.namedGroups()), size: compiled.programSize() }
 }
 
-/** `pattern` is one that `readPattern` has read. */
+/** Expects a pattern that `readPattern` accepts. */
 export const matchesWhole = (pattern: string, text: string): boolean => RE2JS.compile(pattern).matches(text)
 
-/** The linkifiers of an organisation in their order. */
+/** In order of precedence. */
 export type Linkifiers = readonly CompiledLinkifier[]
 
 /**
- * In instructions times characters, for all linkifiers and one message: some half a second. To find a match may take a look at
- * all that is left of its line, also where the match is a single character, so many of them take the square of it.
+ * Instructions times characters, for all linkifiers in one message: about half a second. Finding a match may scan the rest of its line, so
+ * many short matches take quadratic time.
  */
 const WORK_MAX = 20_000_000
-const CHARACTERS_A_FIND = 8 // what it takes to begin
+const CHARACTERS_A_FIND = 8 // cost of starting a search
 
 export class LinkifierWork {
   #left = WORK_MAX
 
-  /** False: it would be too much, and what is left stays text. */
+  /** Returns false if the budget is exhausted; the rest stays text. */
   take(instructions: number, characters: number): boolean {
     this.#left -= instructions * (characters + CHARACTERS_A_FIND)
     return this.#left >= 0
@@ -66,7 +66,7 @@ export class CompiledLinkifier {
   readonly #names: string[]
   readonly #template: Template
 
-  /** @throws what says why a pattern or a template cannot be read. */
+  /** @throws an error whose message explains why a pattern or a template is invalid. */
   constructor({ pattern, urlTemplate }: LinkifierRule) {
     this.#expression = RE2JS.compile(`${BEFORE}(${pattern})${AFTER}`)
     this.#size = this.#expression.programSize()
@@ -74,7 +74,7 @@ export class CompiledLinkifier {
     this.#template = parseTemplate(urlTemplate)
   }
 
-  /** In order; none goes on in another line. `plain` makes of a part of the text what an address has of it. */
+  /** Matches in order; none crosses a line break. `plain` converts a captured group to the text for the address. */
   matches(text: string, work = new LinkifierWork(), plain = (part: string): string => part): LinkifierMatch[] {
     const found: LinkifierMatch[] = []
     if (!work.take(this.#size, text.length) || !this.#expression.matcher(text).find()) return found
@@ -96,14 +96,14 @@ export class CompiledLinkifier {
     const matcher = this.#expression.matcher(line)
     let from = 0
     while (from < line.length && work.take(this.#size, line.length - from) && matcher.find(from)) {
-      // The package's types call these strings; they are numbers.
+      // The package's types declare strings, but these are numbers.
       const [start, end] = [Number(matcher.start(2)), Number(matcher.end(2))]
       const values = Object.fromEntries(this.#names.map((name) => [name, plain(matcher.group(name) ?? '')]))
       const url = this.#template.expand(values)
-      // Of messages and of topics: an address that no link may have, such as `javascript:`, stays text.
+      // Addresses that links may not have, such as `javascript:`, stay text. This applies to messages and topics.
       if (end > start && linkAddress(url) !== null)
         found.push({ start: at + start, end: at + end, text: line.slice(start, end), url })
-      // What ended one match may begin the next.
+      // The character that ends one match may begin the next.
       from = Math.max(end, Number(matcher.start(0)) + 1)
     }
   }

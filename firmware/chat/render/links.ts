@@ -1,11 +1,10 @@
-/** `[text](address)` and `![text](address)`: brackets nest, and a title in quotes may follow the address. Contract 6.2. */
+/** `[text](address)` and `![text](address)`: brackets nest, and a quoted title may follow the address. Contract 6.2. */
 
 import { type Element, element } from './element.ts'
 import type { InlineMatches, Pattern } from './inline.ts'
 import type { RenderSettings } from './names.ts'
 import { linkAddress, relativeAddress } from './url.ts'
 
-/** Gives the element of an image, or null where the address is of none. */
 export type ImageOf = (address: string, text: string) => Element | null
 
 export function links({ realmUrl }: RenderSettings, imageOf: ImageOf): Pattern {
@@ -48,12 +47,12 @@ interface Parts {
   end: number
 }
 
-/** Reads links of one source. What all of them need is looked for once, so that many unfinished ones cost no more. */
+/** Parses the links of one source. Brackets and quotes are matched once, so that many unfinished links cost no more. */
 class LinkReader {
   readonly #source: string
   readonly #brackets: Map<number, number>
   readonly #parentheses: Map<number, number>
-  /** Quotes that a parenthesis follows, spaces aside. */
+  /** Quotes that are followed by a parenthesis, apart from spaces. */
   readonly #closings: Record<string, { quote: number; parenthesis: number }[]> = { '"': [], "'": [] }
 
   constructor(source: string) {
@@ -72,7 +71,7 @@ class LinkReader {
     return target === null ? null : { text, ...target }
   }
 
-  /** `(<address> "title")`. */
+  /** Parses `(<address> "title")`. */
   #inAngles(open: number) {
     const expression = /\(\s*<([^<>]*)>\s*(?:'([^']*)'\s*|"([^"]*)"\s*)?\)/y
     expression.lastIndex = open
@@ -94,7 +93,7 @@ class LinkReader {
     return close === undefined ? null : { href: source.slice(open + 1, close), title: null, end: close + 1 }
   }
 
-  /** A title is from the first quote, or the first of the other kind behind it, to one before a parenthesis. */
+  /** A title begins at the first quote, or at the first of the other kind after it, and ends at a quote before a parenthesis. */
   #title(open: number, quote: number, mark: string): Omit<Parts, 'text'> | null {
     const other = this.#source.indexOf(mark === '"' ? "'" : '"', quote)
     const ends = [this.#closing(mark, quote)]
@@ -111,7 +110,6 @@ class LinkReader {
     }
   }
 
-  /** The first such quote behind a position. */
   #closing(mark: string, after: number) {
     const closings = this.#closings[mark]!
     let low = 0
@@ -125,7 +123,6 @@ class LinkReader {
   }
 }
 
-/** Where each opening mark that has a closing one finds it. */
 function pairs(source: string, open: string, close: string): Map<number, number> {
   const found = new Map<number, number>()
   const waiting: number[] = []

@@ -1,4 +1,4 @@
-/** Lists: two spaces indent, and the kinds of marks are not mixed. Contract 6.1. */
+/** Lists: items are indented by two spaces, and a list has one kind of mark. Contract 6.1. */
 
 export const LIST_INDENT = '  '
 
@@ -11,12 +11,11 @@ const MARKS = {
 
 const INDENTED_ITEM = /^ {2,3}(?:\d+\.|[*+-]) +/
 
-/** Which list a line begins, if it does. */
 export function listKind(line: string): 'ol' | 'ul' | null {
   return MARKS.ol.test(line) ? 'ol' : MARKS.ul.test(line) ? 'ul' : null
 }
 
-/** Lines of each item, without its mark. Items further in follow as one that begins with their indent. */
+/** Splits lines into items, without their marks. Nested items follow as an item that begins with their indentation. */
 export function listItems(kind: 'ol' | 'ul', lines: string[]): { items: string[][]; start: string } {
   const items: string[][] = []
   let start = '1'

@@ -1,6 +1,6 @@
 /**
- * Markers stand in a text for what was taken out of it. They are made of noncharacters, which Unicode keeps for such
- * inner use; a text of a user has none, since they are dropped from it first.
+ * Markers replace extracted parts of a text. They consist of noncharacters, which Unicode reserves for internal use. These are removed from
+ * users' texts first.
  */
 
 const BLOCK = '\uFDD0'
@@ -10,7 +10,7 @@ const END = '\uFDD2'
 const fenced = new RegExp(`^${BLOCK}(\\d+)${END}$`, 'u')
 const inline = new RegExp(`${INLINE}(\\d+)${END}`, 'u')
 
-/** Stands for a fence, on a line of its own. */
+/** Marks a fence, on a line of its own. */
 export function blockMarker(index: number): string {
   return `${BLOCK}${index}${END}`
 }
@@ -20,17 +20,17 @@ export function blockIndex(line: string): number | null {
   return found === null ? null : Number(found[1])
 }
 
-/** Stands for a piece of a paragraph. Neither a letter nor a space is at its ends. */
+/** Marks a piece of a paragraph. It begins and ends with neither a letter nor a space. */
 export function inlineMarker(index: number): string {
   return `${INLINE}${index}${END}`
 }
 
-/** What lies between markers, and at each odd place the index of one. */
+/** Splits a text at markers. Odd positions of the result have the index of a marker. */
 export function splitAtMarkers(text: string): string[] {
   return text.split(inline)
 }
 
-/** Removes what could be taken for a marker, and the control characters that upstream removes. */
+/** Removes characters of markers, and the control characters that Zulip removes. */
 export function withoutMarkers(text: string): string {
   return text
     .replace(/[\uFDD0-\uFDD2]/g, '')

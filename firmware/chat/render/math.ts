@@ -1,20 +1,21 @@
-/** Formulas by KaTeX, as clients expect them. What is wrong, too long, too many or defines macros is shown as it was typed. Contract 6. */
+/** Formulas, rendered by KaTeX. Formulas that are invalid, too long, too many or that define macros are shown as source. Contract 6. */
 
 import katex from 'katex'
 import { element, finished } from './element.ts'
 import type { Pattern } from './inline.ts'
 
-/** A formula that people write is shorter; one of this length takes 30 ms and gives 320 KB. */
+/** Longer than formulas in practice; this length takes 30 ms and produces 320 KB. */
 const FORMULA_CHARACTERS_MAX = 2000
 
-/** In all formulas of one text, each counted with a minimum: half a second of formulas would hold up everybody else. */
+/**
+ * For all formulas of a text, each counted with a minimum length. Without it, one message could block all other requests for half a second.
+ */
 const TEXT_CHARACTERS_MAX = 4000
 const FORMULA_CHARACTERS_MIN = 40
 
-/** What makes macros: KaTeX counts how often they are used, and not what that gives, which can be as long as anybody likes. */
+/** Commands that define macros: KaTeX bounds the number of expansions, but not the length of their result. */
 const DEFINITION = /\\(?:[egx]?def|(?:re)?newcommand|providecommand|let|futurelet|global|long)(?![a-zA-Z])/
 
-/** The formulas of one text. */
 export class MathRenderer {
   #charactersLeft = TEXT_CHARACTERS_MAX
 
@@ -22,7 +23,7 @@ export class MathRenderer {
     return this.#render(source, false)
   }
 
-  /** Paragraphs of a fence are formulas of their own. */
+  /** Each paragraph of a fence is a separate formula. */
   display(source: string): string {
     return source
       .split('\n\n')
@@ -45,13 +46,13 @@ export class MathRenderer {
         }),
       )
     } catch {
-      // KaTeX refuses with several kinds of errors, also its own mistakes; the source is shown for all of them.
+      // KaTeX throws several kinds of errors, also for its own bugs. The source is shown for all of them.
       return null
     }
   }
 }
 
-/** KaTeX tells the console of characters that it cannot measure; nothing of a message may come into a log. */
+/** Silences the warnings of KaTeX about characters: content of messages must not reach a log. */
 function unheard<T>(act: () => T): T {
   const { warn } = console
   console.warn = () => {}
@@ -63,8 +64,7 @@ function unheard<T>(act: () => T): T {
 }
 
 /**
- * `$$formula$$` on one line, neither within nor beside words. A dollar sign in it has a backslash; the first character
- * is none of `_` and `$`.
+ * `$$formula$$` on one line, not adjacent to a word. A dollar sign inside needs a backslash; the first character must not be `_` or `$`.
  */
 export function formulas(formulas: MathRenderer): Pattern {
   return (source, found) => {
@@ -86,7 +86,7 @@ export function formulas(formulas: MathRenderer): Pattern {
   }
 }
 
-/** Where the closing `$$` stands. A backslash before it belongs to the formula, unless that leaves it without an end. */
+/** Offset of the closing `$$`. A backslash before it belongs to the formula, unless the formula would then not end. */
 function formulaEnd(source: string, start: number): number | null {
   let otherwise: number | null = null
   let at = start + 1

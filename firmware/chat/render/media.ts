@@ -1,11 +1,11 @@
-/** Previews of linked pictures and videos, sound, and pictures in the text. Contract 6.3. */
+/** Previews of linked pictures and videos, audio players, and inline pictures. Contract 6.3. */
 
 import { type Element, element, textOf } from './element.ts'
 import type { ImageOf } from './links.ts'
 import type { NamedUpload, Names, RenderSettings } from './names.ts'
 import { insidePath, parseUrl } from './url.ts'
 
-/** A text with more links to media than this shows none of them. */
+/** A text that links to more media shows no previews. */
 const PREVIEWS_MAX = 24
 
 const IMAGE = /\.(?:bmp|gif|jpe|jpe?g|png|webp)$/i
@@ -24,11 +24,10 @@ const IMAGE_TYPES = new Set(['image/gif', 'image/jpeg', 'image/png', 'image/webp
 export interface Media {
   hasLink: boolean
   hasImage: boolean
-  /** Parts of paths after `/user_uploads/` that the text links to. */
+  /** Paths of linked uploads, relative to `/user_uploads/`. */
   uploads: string[]
 }
 
-/** A link in the tree, with what is around it. */
 interface FoundLink {
   link: Element
   parent: Element
@@ -37,7 +36,7 @@ interface FoundLink {
   depth: number
 }
 
-/** `![text](address)`: a picture if the address is of an uploaded one, else a link; of another place one without a preview. */
+/** Renders `![text](address)` as a picture if it is an uploaded one, otherwise as a link. A link to another host gets no preview. */
 export function imageOf(names: Names, { imagePreviews }: RenderSettings): ImageOf {
   return (address, text) => {
     const upload = uploadOf(address, names)
@@ -48,13 +47,13 @@ export function imageOf(names: Names, { imagePreviews }: RenderSettings): ImageO
   }
 }
 
-/** Adds previews to a tree whose lines are laid out, and says what it links to. */
+/** Adds previews to a laid-out tree, and returns its links. */
 export function addMedia(root: Element, names: Names, settings: RenderSettings): Media {
   const { imagePreviews, externalPreviews, realmUrl } = settings
   const links: FoundLink[] = []
   const images: Element[] = []
   findLinks(root, null, false, 0, links, images)
-  // Upstream goes through a tree level by level; of equal links the first that it meets has the preview.
+  // Zulip walks the tree level by level; the first of equal links has the preview.
   links.sort((a, b) => a.depth - b.depth)
   const addresses = new Set([
     ...links.map(({ link }) => link.attributes.href!),
@@ -79,7 +78,7 @@ function findLinks(
   links: FoundLink[],
   images: Element[],
 ): void {
-  // The parts of a spoiler count as if they stood where it stands.
+  // The parts of a spoiler count as if they were in its place.
   const inSpoiler = node.attributes.class?.startsWith('spoiler-') ?? false
   for (const child of node.children) {
     if (child.tag === 'a') links.push({ link: child, parent: node, grandparent: parent, quoted, depth })
@@ -92,7 +91,7 @@ function findLinks(
 class Previews {
   readonly #names: Names
   readonly #isExternal: boolean
-  /** The preview after which the next one of the same paragraph goes. */
+  /** The last preview after each paragraph, which the next one follows. */
   readonly #last = new Map<Element, Element>()
 
   constructor(names: Names, isExternal: boolean) {
@@ -100,7 +99,6 @@ class Previews {
     this.#isExternal = isExternal
   }
 
-  /** @returns whether the link is to a picture. */
   add(found: FoundLink, root: Element): boolean {
     const { link } = found
     const href = link.attributes.href!
@@ -129,7 +127,7 @@ class Previews {
     return !isVideo
   }
 
-  /** After the paragraph of the link, which goes if nothing else is in it; at the end of an item. */
+  /** Places the preview after the paragraph of the link, replacing a paragraph that has nothing else; in a list item, at its end. */
   #place(box: Element, { link, parent, grandparent }: FoundLink, root: Element, isBare: boolean): void {
     const alone = isBare && parent.text.trim() === '' && link.tail.trim() === ''
     if (parent.tag === 'li') {
@@ -148,7 +146,7 @@ function remove(parent: Element, child: Element): void {
   parent.children.splice(parent.children.indexOf(child), 1)
 }
 
-/** By its bytes as well as by its name: what is no picture would be shown as a broken one. */
+/** Checks content and name: a file that cannot be decoded would show as a broken picture. */
 const isPicture = ({ contentType, width }: NamedUpload): boolean => IMAGE_TYPES.has(contentType) && width !== undefined
 
 function isForeignImage(address: string): boolean {

@@ -1,4 +1,4 @@
-/** Mentions of users, groups, everybody; names of channels and topics as links. Contract 6.2. */
+/** Mentions of users, groups and wildcards; links to channels and topics. Contract 6.2. */
 
 import { type Element, element } from './element.ts'
 import { type Pattern, pattern } from './inline.ts'
@@ -6,7 +6,6 @@ import type { Names, RenderSettings } from './names.ts'
 import { channelPath, topicPath } from './narrow-links.ts'
 import { BEFORE_MENTION, GROUP_MENTION, USER_MENTION } from './patterns.ts'
 
-/** Who is notified. */
 export interface Mentions {
   users: Set<number>
   groups: Set<number>
@@ -35,7 +34,7 @@ export function userMentions(names: Names, mentions: Mentions): Pattern {
   })
 }
 
-/** `Name`, `Name|id` or `|id`. A name beside an id must be that of the user. */
+/** `Name`, `Name|id` or `|id`. A name with an id must be the name of that user. */
 function namedUser(names: Names, text: string) {
   const [, name, id] = /^(.+)?\|(\d{1,15})$/s.exec(text) ?? []
   if (id === undefined) return names.userByName(text)
@@ -57,7 +56,6 @@ function mention(kind: string, name: string, silent: boolean, attributes: Record
   return element('span', { class: silent ? `${kind} silent` : kind, ...attributes }, silent ? name : `@${name}`)
 }
 
-/** `#**channel>topic@id**`. */
 export function messageLinks(names: Names, { emptyTopicName }: RenderSettings): Pattern {
   const expression = new RegExp(`${BEFORE_MENTION}#\\*\\*([^*>]+)>([^*]*)@(\\d{1,15})\\*\\*`, 'gu')
   return pattern(expression, '#**', (match, found) => {
@@ -69,7 +67,6 @@ export function messageLinks(names: Names, { emptyTopicName }: RenderSettings): 
   })
 }
 
-/** `#**channel>topic**`. */
 export function topicLinks(names: Names, { emptyTopicName }: RenderSettings): Pattern {
   const expression = new RegExp(`${BEFORE_MENTION}#\\*\\*([^*>]+)>([^*]*)\\*\\*`, 'gu')
   return pattern(expression, '#**', (match, found) => {
@@ -83,7 +80,6 @@ export function topicLinks(names: Names, { emptyTopicName }: RenderSettings): Pa
   })
 }
 
-/** `#**channel**`. */
 export function channelLinks(names: Names): Pattern {
   return pattern(new RegExp(`${BEFORE_MENTION}#\\*\\*([^*]+)\\*\\*`, 'gu'), '#**', (match, found) => {
     const channel = found.typed(match[1]!)
@@ -94,7 +90,7 @@ export function channelLinks(names: Names): Pattern {
   })
 }
 
-/** The name that is shown for the empty topic means it. */
+/** The placeholder stands for the empty topic. */
 const topicOf = (typed: string, emptyTopicName: string): string => (typed === emptyTopicName ? '' : typed)
 
 function topicLink(

@@ -1,19 +1,18 @@
-/** What a text can name and how it is set: the renderer asks, so that it needs no organisation to be tested. */
+/** The names and settings that rendering depends on. The renderer needs no organization, which keeps it testable. */
 
 import type { Linkifiers } from './linkifiers.ts'
 
-/** Names in an organisation, as the author of the text may use them. Names of users and groups match in any case. */
+/** Names in an organization that the author of the text may use. Names of users and groups are case-insensitive. */
 export interface Names {
   userById(id: number): NamedUser | undefined
-  /** Of several users with the name any one. */
+  /** Any one if several users share the name. */
   userByName(name: string): NamedUser | undefined
   group(name: string): NamedGroup | undefined
   channel(name: string): { id: number } | undefined
-  /** Id of the newest message of a topic that the author may see. */
+  /** Id of the newest message of a topic; undefined if the author cannot access it. */
   newestMessage(channelId: number, topic: string): number | undefined
-  /** Path of a custom emoji that is in use. */
   emoji(name: string): string | undefined
-  /** What is known of a file by the part of its path after `/user_uploads/`. */
+  /** Metadata of an upload. `pathId`: its path relative to `/user_uploads/`. */
   upload(pathId: string): NamedUpload | undefined
 }
 
@@ -31,28 +30,26 @@ interface NamedGroup {
 
 export interface NamedUpload {
   contentType: string
-  /** In pixels, of pictures. */
+  /** Pixels; pictures only. */
   width?: number
   height?: number
 }
 
 export interface RenderSettings {
-  /** Address of the organisation without a slash at its end; links into it become relative. "" where it is not known. */
+  /** Address of the organization without trailing slash; "" if unknown. Links into the organization become relative. */
   realmUrl: string
-  /** `:)` becomes an emoji: a setting of the author. */
+  /** Converts `:)` to an emoji: a setting of the author. */
   translateEmoticons: boolean
-  /** inline_image_preview. */
+  /** Zulip's setting inline_image_preview. */
   imagePreviews: boolean
-  /** Pictures and videos of other hosts have previews, for which each reader's client asks that host. */
+  /** Shows previews of media of other hosts, which each reader's client then requests from that host. */
   externalPreviews: boolean
-  /** default_code_block_language; "" for none. */
+  /** Zulip's setting default_code_block_language; "" for none. */
   codeLanguage: string
-  /** What stands for a topic without a name. */
   emptyTopicName: string
   linkifiers: Linkifiers
 }
 
-/** Knows nothing: for texts in which nothing can be named. */
 export const NO_NAMES: Names = {
   userById: () => undefined,
   userByName: () => undefined,

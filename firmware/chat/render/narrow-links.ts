@@ -8,7 +8,7 @@ export function topicPath(channelId: number, channel: string, topic: string): st
   return `${channelPath(channelId, channel)}/topic/${encodeNarrowPart(topic)}`
 }
 
-/** Percent-encoded, then `.` is `.2E` and each `%` a `.`: some clients would decode what stands after `#` too early. */
+/** Percent-encodes, then replaces `.` by `.2E` and `%` by `.`, because some clients decode the text after `#` too early. */
 function encodeNarrowPart(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -1,9 +1,9 @@
-/** Pieces of regular expressions that several stages share. `\w` and `\s` are those of Unicode, as upstream has them. */
+/** Fragments of regular expressions that several stages share. `\w` and `\s` stand for Unicode's classes, as in Zulip. */
 
-/** Letters, digits and `_`; needs the flag `u`. */
+/** Letters, digits and `_`. Needs the flag `u`. */
 export const WORD = '[\\p{L}\\p{N}_]'
 
-/** What may stand before a mention or the name of a channel: the start, a space, or one of these. */
+/** Asserts the start, a space, or one of some characters before a mention or a channel. */
 export const BEFORE_MENTION = `(?<![^\\s'"({[/<])`
 
 export const USER_MENTION = `${BEFORE_MENTION}@(_?)\\*\\*([^*]+)\\*\\*`

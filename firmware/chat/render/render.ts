@@ -1,6 +1,6 @@
 /**
- * Text to HTML, as section 6 of the contract has it: lines, blocks, what is written in them, previews, HTML. Every stage
- * takes time that is linear in the length of the text, whatever the text.
+ * Renders a message to HTML, by section 6 of the contract: lines, blocks, inline markup, previews, HTML. Every stage takes linear time for
+ * every text.
  */
 
 import { bareLinks } from './bare-links.ts'
@@ -20,10 +20,10 @@ import { channelLinks, groupMentions, type Mentions, messageLinks, topicLinks, u
 import type { Names, RenderSettings } from './names.ts'
 import { times } from './times.ts'
 
-/** What sending and editing need besides the HTML: contract 6.4. */
+/** Results that sending and editing need in addition to the HTML: contract 6.4. */
 export interface Rendered extends Mentions, Media {
   html: string
-  /** What of the text alert words are looked for in: all that is not in a fence of code or formulas. */
+  /** The text in which alert words count: everything except fences of code and formulas. */
   alertText: string
 }
 
@@ -42,7 +42,7 @@ export function render(text: string, names: Names, settings: RenderSettings): Re
   return { html: serialize(root), alertText: prose.flat().join('\n'), ...mentions, ...media }
 }
 
-/** In order of priority. */
+/** Order determines precedence. */
 function patternsOf(
   names: Names,
   settings: RenderSettings,

@@ -1,20 +1,20 @@
-/** Tables of pipes. Contract 6.1. */
+/** Tables with pipes. Contract 6.1. */
 
 import { append, type Element } from './element.ts'
 import { RenderedTooLong } from './html.ts'
 
-/** As many empty cells as fit in the longest HTML: a wide head over many short rows would make millions. */
+/** Bound on cells, by the maximum length of the HTML. A wide head over many short rows would create millions of empty cells. */
 const CELLS_MAX = 100_000
 
 export interface Table {
   head: string[]
-  /** Of each column; null for none. */
+  /** By column; null for none. */
   alignments: (string | null)[]
-  /** Whether the head begins or ends with a pipe: then those of the rows are borders, too. */
+  /** True if the head begins or ends with a pipe. Outer pipes of rows then are borders, too. */
   bordered: boolean
 }
 
-/** The table that begins at `at`, if one does: a head and a line of dashes with as many cells. */
+/** Parses a table at `at`: a head and a line of dashes with the same number of cells. */
 export function tableOf(lines: string[], at: number, end: number): Table | null {
   if (end - at < 2) return null
   const first = trimSpaces(lines[at]!)
@@ -40,7 +40,7 @@ export function appendTable(parent: Element, { head, alignments, bordered }: Tab
   const table = append(parent, 'table')
   appendRow(append(table, 'thead'), 'th', head, alignments)
   const body = append(table, 'tbody')
-  // Cells of a table without rows are not aligned: so upstream does it.
+  // Zulip does not align the cells of a table without rows.
   if (rows.length === 0)
     appendRow(
       body,
@@ -70,12 +70,12 @@ function cellsOf(row: string, bordered: boolean): string[] {
   return splitAtPipes(endsWithPipe(inner) ? inner.slice(0, -1) : inner)
 }
 
-/** A pipe behind an odd number of backslashes is no border. */
+/** A pipe after an odd number of backslashes is no border. */
 function endsWithPipe(row: string): boolean {
   return row.endsWith('|') && /\\*$/.exec(row.slice(0, -1))![0].length % 2 === 0
 }
 
-/** Pipes in code and behind a backslash do not part cells. */
+/** Pipes in code and after a backslash do not separate cells. */
 function splitAtPipes(row: string): string[] {
   const pipes: number[] = []
   const ticks: { start: number; end: number; length: number; escaped: number }[] = []
@@ -103,7 +103,7 @@ function splitAtPipes(row: string): string[] {
   return [...cells, row.slice(start)]
 }
 
-/** Pairs each run of ticks with the next of its length; one behind a backslash opens with a tick less. */
+/** Pairs each run of backticks with the next of its length. A run after a backslash opens with one backtick less. */
 function codeRegions(
   ticks: { start: number; end: number; length: number; escaped: number }[],
 ): { start: number; end: number }[] {

@@ -1,9 +1,9 @@
-/** `<time:...>`: what can be read as a time becomes an element that clients show in the reader's zone. Contract 6.2. */
+/** `<time:...>`: a valid time becomes an element that clients show in the reader's time zone. Contract 6.2. */
 
 import { element } from './element.ts'
 import { type Pattern, pattern } from './inline.ts'
 
-/** Longer than any time that is written out; a bound for what is read. */
+/** Longer than any valid time. */
 const CHARACTERS_MAX = 100
 
 export const times: Pattern = pattern(
@@ -11,18 +11,18 @@ export const times: Pattern = pattern(
   '<time:',
   ([typed, text], found) => {
     const datetime = parseTime(found.plain(text!))
-    // What cannot be read is shown as it was typed, and nothing in it is looked at.
+    // An invalid time is shown as source, and its text is not processed further.
     return datetime === null ? element('', {}, typed) : element('time', { datetime }, text!)
   },
 )
 
-/** ISO 8601: a date, with or without hyphens, and after a `T` a time of day, which may have a zone. */
+/** ISO 8601: a date with or without hyphens, then optionally `T`, a time of day and a zone. */
 const DATE = '(?<year>\\d{4})(?<hyphen>-?)(?<month>\\d\\d)\\k<hyphen>(?<day>\\d\\d)'
 const CLOCK = '(?<hour>\\d\\d)(?::?(?<minute>\\d\\d)(?::?(?<seconds>\\d\\d(?:[.,]\\d{1,9})?))?)?'
 const ZONE = 'Z|(?<sign>[+-])(?<zoneHours>\\d\\d)(?::?(?<zoneMinutes>\\d\\d))?'
 const ISO = new RegExp(`^${DATE}(?:T${CLOCK}(?:${ZONE})?)?$`)
 
-/** In UTC, as ISO 8601 has it. Null for every other way of writing a time: level 503. Without a zone it is UTC. */
+/** Returns ISO 8601 in UTC. A text without zone is UTC. Null for all other formats: level 503. */
 function parseTime(text: string): string | null {
   const found = ISO.exec(text.trim())?.groups
   if (found === undefined) return null

@@ -1,4 +1,4 @@
-/** `topic_links` of messages: what of a topic's name are links, by linkifiers and as bare addresses. Contract 2.4. */
+/** `topic_links` of messages: links in a topic's name, from linkifiers and bare addresses. Contract 2.4. */
 
 import { addressIn } from './bare-links.ts'
 import type { Linkifiers } from './linkifiers.ts'
@@ -13,7 +13,7 @@ interface Candidate extends TopicLink {
   start: number
 }
 
-/** Earlier linkifiers win where links overlap, then bare addresses; the answer is in the order of the text. */
+/** Where links overlap, earlier linkifiers win, then bare addresses. Returned in the order of the text. */
 export function linksInTopic(topic: string, linkifiers: Linkifiers): TopicLink[] {
   const links: Candidate[] = []
   for (const linkifier of linkifiers)

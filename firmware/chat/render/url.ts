@@ -1,6 +1,6 @@
-/** Addresses that links may have. Contract 6.2; taken apart as RFC 3986, appendix B. */
+/** Addresses in links. Contract 6.2; parsed by RFC 3986, appendix B. */
 
-/** Schemes that pages may hand to programs, by the HTML standard, and those of files. */
+/** Schemes that the HTML standard lets pages register handlers for, and those of files. */
 const SCHEMES = new Set(
   (
     'http https ftp file bitcoin geo im irc ircs magnet mailto matrix mms news nntp openpgp4fpr sip sms smsto ssh tel ' +
@@ -8,7 +8,7 @@ const SCHEMES = new Set(
   ).split(' '),
 )
 
-/** Those whose addresses name a host even where they leave it out. */
+/** Schemes whose addresses have a host, even an empty one. */
 const WITH_HOST = new Set(['http', 'https', 'ftp', 'file', 'mms', 'nntp'])
 
 interface Url {
@@ -19,9 +19,9 @@ interface Url {
   fragment: string
 }
 
-/** @returns null where the host cannot be one. */
+/** @returns null for an invalid host. */
 export function parseUrl(text: string): Url | null {
-  // Browsers drop these, so a scheme could hide behind them.
+  // Browsers drop these characters, so a scheme could hide behind them.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to go
   const clean = text.replace(/^[\x00-\x20]+/, '').replace(/[\t\r\n]/g, '')
   const parts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(clean)!
@@ -40,7 +40,7 @@ export function formatUrl({ scheme, host, path, query, fragment }: Url): string 
   return fragment === '' ? text : `${text}#${fragment}`
 }
 
-/** The address as a link may have it; null where it cannot be read or its scheme is not for links. */
+/** Normalizes an address for a link; null if it is invalid or its scheme is not allowed. */
 export function linkAddress(text: string): string | null {
   const url = parseUrl(text.replaceAll(' ', '%20'))
   if (url === null) return null
@@ -53,8 +53,8 @@ export function linkAddress(text: string): string | null {
 }
 
 /**
- * The one place that says what is the organization's own: a relative address, or one at `realmUrl`, which is "" while nobody has
- * said it. What follows the host, without a slash at its beginning; null for an address of others.
+ * The single definition of the organization's own addresses: relative ones, and those at `realmUrl`, which is "" until it is known. Returns
+ * the part after the host without leading slash; null for a foreign address.
  */
 export function insidePath(address: string, realmUrl: string): string | null {
   const url = parseUrl(address)
@@ -75,7 +75,7 @@ function authority(host: string, scheme: string): string {
   return port !== '' && lower.endsWith(port) ? lower.slice(0, -port.length) : lower
 }
 
-/** Links into the organization open in the client that shows them. */
+/** Makes links into the organization relative, so that they open in the client that shows them. */
 export function relativeAddress(address: string, realmUrl: string): string {
   if (!/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address)) return address
   const inside = insidePath(address, realmUrl)

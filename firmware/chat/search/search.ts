@@ -5,7 +5,6 @@ import { isUnspaced, type Word, wordsOf, wordsOfHtml } from './words.ts'
 const PREFIX_CHARACTERS_MIN = 3 // shorter prefixes would match nearly everything
 const PARTS_MAX = 50 // of one search; the rest is ignored
 
-/** Consecutive words. */
 export interface Phrase {
   words: readonly string[]
   /** True if the last word matches as a prefix. */
@@ -59,7 +58,6 @@ function quickLook(text: string): (part: Phrase) => boolean {
 
 const ASCII = /^[\t\n -~]*$/
 
-/** Wraps matches in `<span class="highlight">`. */
 export function highlight(search: Search, html: string): string {
   if (!search.some(quickLook(html))) return html
   const words = wordsOfHtml(html)

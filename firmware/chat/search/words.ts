@@ -5,9 +5,7 @@
 
 export interface Word {
   text: string
-  /** Offset in the source text. */
   from: number
-  /** Offset after the last character. */
   to: number
 }
 
@@ -20,7 +18,6 @@ const PIECE = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, 'gu')
 const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')
 const TAG_OR_ENTITY = /<[^>]*>|&[a-z0-9#]+;/gi
 
-/** True for Han and kana. */
 export const isUnspaced = (word: string): boolean => BEGINS_UNSPACED.test(word)
 
 export const wordsOf = (text: string): Word[] => readWords(text, 0)

@@ -21,7 +21,6 @@ export interface Copying {
   read(name: string, offset: number, bytes: number): Uint8Array
   /** Idempotent. */
   end(): void
-  /** Call this together with closing the databases. */
   close(): void
 }
 

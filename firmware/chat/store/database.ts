@@ -37,7 +37,6 @@ export interface SealedDatabase {
   readonly logEnd: LogEnd
   /** Bytes of free pages in the file, which new rows fill before the file grows. Throws `storage`. */
   readonly reusableBytes: number
-  /** Number of transactions in the lifetime of the database. */
   readonly commits: number
   /** Atomic, and durable on return. Throws whatever `changes` throws, or `storage`. Must not be nested. */
   transaction<T>(changes: () => T): T
@@ -93,7 +92,7 @@ function open({ path, key, nativeBinding }: DatabaseOptions): Database {
   const database = new Sqlite(path, { fileMustExist: true, ...(nativeBinding === undefined ? {} : { nativeBinding }) })
   try {
     database.pragma("cipher = 'chacha20'")
-    const raw = Buffer.from(`raw:${Buffer.from(key).toString('hex')}`) // no key derivation: the key has the length of the cipher's
+    const raw = Buffer.from(`raw:${Buffer.from(key).toString('hex')}`) // no key derivation: the key already has the cipher's length
     try {
       database.key(raw)
     } finally {

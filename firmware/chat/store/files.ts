@@ -6,7 +6,6 @@
 import type { SealedDatabase } from './database.ts'
 import type { Migration } from './schema.ts'
 
-/** Every chunk but the last has this size. */
 export const CHUNK_BYTES = 64 * 1024
 /** Chunks per transaction. A sync of the disk then covers 1 MiB, and other requests wait no longer than for that. */
 export const CHUNKS_AT_ONCE = 16
@@ -28,7 +27,6 @@ export interface Files {
   read(upload: number, number: number): Uint8Array | undefined
   /** Removes the last chunks of a file. Returns false if none remain. */
   removeSome(upload: number): boolean
-  /** Ids of uploads that have chunks. */
   all(): number[]
   /** Replaces a picture, such as an avatar. Pictures are small and stored as a whole. Durable on return. */
   putPicture(name: string, bytes: Uint8Array): void

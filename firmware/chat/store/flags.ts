@@ -24,12 +24,10 @@ export interface Flags {
   setMention(user: number, message: number, bits: number): void
   hasHistory(user: number, message: number): boolean
   addHistory(user: number, message: number): void
-  /** Users who have the message in their history. */
   holdersOf(message: number): number[]
   /** Inclusive range of message ids. */
   holdersBetween(from: number, to: number): { user: number; message: number }[]
   historyOf(user: number): number[]
-  /** Removes all that refers to a deleted message. */
   removeMessage(message: number): void
 }
 

@@ -11,7 +11,6 @@ import { onDisk } from '../../store/failure.ts'
 interface IncomingGeneration {
   /** Deletes an existing generation of this name, and any unfinished one. */
   begin(generation: string): void
-  /** Appends bytes to a file. */
   write(name: string, bytes: Uint8Array): void
   finish(): void
 }

@@ -17,7 +17,6 @@ const FRAME_SALTS = 8
 interface Frame {
   /** False for frames that remain from an earlier cycle of the log. */
   isCurrent: boolean
-  /** True for the last frame of a transaction. */
   isEnd: boolean
 }
 

@@ -29,7 +29,6 @@ export interface MessageRow {
 /** Columns of an export. The HTML can be rendered from the content. */
 export type ExportedRow = Omit<MessageRow, 'html' | 'bits'>
 
-/** New messages have no `arrival`. */
 type NewRow = Omit<MessageRow, 'id' | 'arrival'>
 
 /** The columns that determine a message's location and its readers. */
@@ -47,7 +46,6 @@ export interface Messages {
   add(row: NewRow): number
   /** Writes `bits`, `client`, `content`, `html` and `extra`. */
   update(row: MessageRow): void
-  /** Moves a complete topic to another recipient. */
   moveTopic(topic: number, recipient: number, arrival: number): void
   /** Moves some messages, which may also get another topic. `arrival`: null leaves it unchanged. */
   place(ids: readonly number[], place: Place): void
@@ -75,11 +73,9 @@ export interface Messages {
   placedInTopic(topic: number): PlacedRow[]
   /** The newest messages before `below`, ascending by id. */
   newestInTopic(topic: number, below: number, limit: number): PlacedRow[]
-  /** Messages after an id up to another, ascending. */
   exported(after: number, upTo: number, limit: number): ExportedRow[]
   /** The oldest messages of a recipient after an id, with their times. */
   oldestAfter(recipient: number, after: number, limit: number): (PlacedRow & Pick<MessageRow, 'time'>)[]
-  /** The oldest messages of a sender after an id. */
   oldestBy(sender: number, after: number, limit: number): PlacedRow[]
   /** Ids, ascending. */
   idsOf(recipient: number): number[]

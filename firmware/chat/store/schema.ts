@@ -144,7 +144,6 @@ const APPLICATION_ID = 0x43686174
 
 export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number
 
-/** Runs the missing migrations, each in a transaction. */
 export function migrate(database: Database, migrations: readonly Migration[] = MIGRATIONS): void {
   for (let version = readVersion(database); version < migrations.length; version++) {
     database.transaction(() => {

@@ -56,7 +56,6 @@ export interface ChatStore {
   close(): void
 }
 
-/** Files in the directory of an organization. */
 export const DATABASES = ['chat.db', 'files.db'] as const
 export type DatabaseName = (typeof DATABASES)[number]
 export type Commits = Record<DatabaseName, number>

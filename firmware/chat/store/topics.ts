@@ -27,7 +27,6 @@ export interface Topics {
   rename(id: number, recipient: number, name: string, folded: string): void
   /** Also removes its moves. */
   remove(id: number): void
-  /** Returns the number of the move. */
   addMove(topic: number, through: number, json: string): number
   /** Moves after a number that affected a message, newest first. */
   movesOf(topic: number, after: number, message: number): TopicMoveRow[]

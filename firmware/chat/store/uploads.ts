@@ -22,7 +22,6 @@ interface UploadSum {
   bytes: number
 }
 
-/** A message that shows an upload. */
 interface UploadReference {
   message: number
   time: number
@@ -37,7 +36,6 @@ export interface Uploads {
   add(row: UploadRow): void
   /** Also removes its claims. */
   remove(id: number): void
-  /** Sum over all owners. */
   total(): UploadSum
   sumOf(owner: number): UploadSum
   /** The newest claims, oldest first. */
@@ -45,7 +43,6 @@ export interface Uploads {
   isClaimed(upload: number): boolean
   /** Recipients of the messages that show it, without duplicates. */
   claimedIn(upload: number): number[]
-  /** Messages in one recipient that show it. */
   claimsIn(upload: number, recipient: number): PlacedRow[]
   ofMessage(message: number): UploadRow[]
   claim(upload: number, message: number): void

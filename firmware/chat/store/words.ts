@@ -26,7 +26,6 @@ const rowOf = ({ id, birth }: { id: number; birth: number }): number => firstRow
 export const ID_OF_ROW = `words.rowid / ${PLACES}`
 export const PLACE_OF_ROW = `words.rowid % ${PLACES}`
 
-/** Consecutive words of a text. */
 interface Wanted {
   readonly words: readonly string[]
   /** True if the last word matches as a prefix. */
@@ -39,7 +38,6 @@ export const sentIn = (topic: number): string => keptAs(1, topic)
 export const sentBy = (user: number): string => keptAs(2, user)
 /** Synthetic word of a content flag: see realm/model/message-bits.ts. */
 export const having = (bit: number): string => keptAs(3, bit)
-/** Matches no message. */
 const NOWHERE = keptAs(4, 0)
 
 /** Two private-use characters, which occur in no word of a text and are too short for the prefix index. */
@@ -65,7 +63,6 @@ export interface IndexedMessage {
 }
 
 export interface Words {
-  /** True if all messages are indexed. */
   readonly isComplete: boolean
   /** True if all messages are also indexed under the current names of their topics. */
   readonly isSettled: boolean
@@ -76,7 +73,6 @@ export interface Words {
   remove(message: IndexedMessage): void
   /** Call it when a topic is renamed together with its messages. */
   renameTopic(id: number, from: string, to: string): void
-  /** Call it when messages have moved into a topic. */
   joinTopic(id: number, name: string): void
   removeTopic(id: number, name: string): void
   /** Ids of topics with matching names whose messages may be indexed under another name, at most `limit`. */
@@ -212,7 +208,6 @@ function keptOf({ sender, birth, origin, bits }: IndexedMessage): string {
   return [sentTo(birth), sentBy(sender), ...(origin === 0 ? [] : [sentIn(origin)]), ...had].join(' ')
 }
 
-/** True if the words of both are the same. */
 export const isIndexedAs = (message: IndexedMessage, other: IndexedMessage): boolean =>
   message.html === other.html && keptOf(message) === keptOf(other)
 
@@ -221,7 +216,6 @@ const indexed = (words: readonly Word[]): string => words.map(({ text }) => asTo
 /** FTS5 splits at ASCII characters other than letters and digits. The compatibility form of some letters contains such characters. */
 const asToken = (word: string): string => word.replace(/[^a-z0-9\u0080-\u{10ffff}]/gu, '\ufffd')
 
-/** Returns an FTS5 query. */
 const expressionOf = ({ words, isPrefix }: Wanted): string => `"${words.map(asToken).join(' ')}"${isPrefix ? ' *' : ''}`
 
 /**
