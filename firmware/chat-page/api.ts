@@ -1,8 +1,8 @@
-/** Calls of the chat's public API with the session of this browser. `chat/CONTRACT.md`, sections 1.2.1 and 1.3. */
+/** Calls the chat's public API with the session of this browser. `chat/CONTRACT.md`, sections 1.2.1 and 1.3. */
 
 export const BASE = '/api/v1'
 
-/** The server refused a call. Its message is for people. */
+/** Refusal by the server. Its message is for users. */
 export class CallRefused extends Error {
   readonly status: number
   readonly code: string
@@ -21,14 +21,14 @@ type CallMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 interface CallExtras {
   signal?: AbortSignal
-  /** An API key in place of the session. */
+  /** API key to use instead of the session. */
   key?: { email: string; key: string }
   headers?: Readonly<Record<string, string>>
-  /** The browser sends it even when the page is left. */
+  /** The browser completes the request even if the user leaves the page. */
   isLast?: boolean
 }
 
-/** Texts are sent as they are, other values as JSON; undefined is left out. Throws `CallRefused`, and `TypeError` without an answer. */
+/** Strings are sent unchanged, other values as JSON; undefined ones are omitted. Throws `CallRefused`, or `TypeError` without an answer. */
 export async function call<T>(
   method: CallMethod,
   path: string,

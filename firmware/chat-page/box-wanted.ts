@@ -1,4 +1,4 @@
-/** Grows when the box in which people write is to have the focus. */
+/** Counts requests to focus the compose box. */
 
 import { signal } from '@preact/signals'
 

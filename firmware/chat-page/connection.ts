@@ -1,4 +1,4 @@
-/** The one connection of this tab: registers a queue, applies its events, and says what the page is to show. */
+/** The only connection of this tab: registers an event queue, applies its events, and sets the stage that the page shows. */
 
 import { signal } from '@preact/signals'
 import { CallRefused, call } from './api.ts'
@@ -13,13 +13,13 @@ import { backOffMs, wait } from './wait.ts'
 export type Stage = 'starting' | 'signedOut' | 'ready' | 'sealed' | 'unreachable'
 
 export const stage = signal<Stage>('starting')
-/** Why the sign-in page is shown. */
+/** Reason for showing the sign-in page. */
 export const signedOutBecause = signal<'' | 'left' | 'ended'>('')
-/** The view of the organization; null until the first answer, and while the appliance is locked. */
+/** Null until the first answer, and while the appliance is locked. */
 export const realm = signal<RealmView | null>(null)
-/** Grows with each change of what `realm` holds: views read it to be drawn again. */
+/** Incremented after each change of the object in `realm`. Views read it in order to be rendered again. */
 export const revision = signal(0)
-/** The server has not answered for some seconds. */
+/** True if the server has not answered for some seconds. */
 export const isOffline = signal(false)
 
 export const changed = (): void => {
@@ -28,7 +28,7 @@ export const changed = (): void => {
 
 const FIRST_WAIT_MS = 1000
 export const SEALED_WAIT_MS = 5000
-const SEALED_TRIES = 3 // a process that takes another's place is not ready for a moment, either
+const SEALED_TRIES = 3 // a restarted chat process is not ready for a moment, either
 
 const FETCHED = [
   ...['message', 'update_message_flags', 'realm', 'realm_user', 'subscription'],
@@ -56,14 +56,14 @@ const CAPABILITIES = {
 
 let queue: { id: string; lastEventId: number } | null = null
 let running: AbortController | null = null
-/** Whose texts are in memory. */
+/** User id of the drafts and outgoing messages in memory. */
 let ownId: number | null = null
 let failures = 0
 let refusals = 0
 
 addEventListener('pagehide', sendDraftsNow)
 
-/** Begins, or begins anew after a sign-in. */
+/** Connects, or reconnects after a sign-in. */
 export function connect(): void {
   running?.abort()
   running = new AbortController()
@@ -74,13 +74,12 @@ export function connect(): void {
   void run(running.signal)
 }
 
-/** Ends the connection and shows the sign-in page. */
 export function disconnect(because: 'left' | 'ended' | ''): void {
   running?.abort()
   queue = null
   realm.value = null
   forgetTexts()
-  void destroyVault().catch(() => {}) // the browser was told to do so as well
+  void destroyVault().catch(() => {}) // best effort: signing out tells the browser to delete it, too
   signedOutBecause.value = because
   stage.value = 'signedOut'
 }
@@ -92,7 +91,7 @@ function forgetTexts(): void {
   closeKept()
 }
 
-/** A call of a view was refused: for some reasons the whole page shows something else. */
+/** Handles a refused call of a view: with 401 the page shows the sign-in form. */
 export function noteFailure(error: unknown): void {
   if (!(error instanceof CallRefused)) return
   if (error.status === 401) disconnect(realm.value === null ? '' : 'ended')
@@ -122,10 +121,10 @@ async function register(signal: AbortSignal): Promise<void> {
     },
     { signal },
   )
-  // What is open to everybody needs an account here.
+  // Without a session the server answers with public data only, and this page needs an account.
   if (registered.queue_id === null) return disconnect('')
   const view = createRealmView(registered)
-  // Another tab has signed in as somebody else: nothing of this account goes to that one.
+  // Another tab has signed in as another user, who must not get the texts of this account.
   if (ownId !== null && ownId !== view.ownId) forgetTexts()
   ownId = view.ownId
   const kept = await openKept(view.ownId)
@@ -158,7 +157,7 @@ async function poll(signal: AbortSignal): Promise<void> {
   if (events.some(({ type }) => type !== 'heartbeat')) changed()
 }
 
-/** Sets the stage. Returns for how long to wait, in milliseconds. */
+/** Sets the stage. Returns the delay before the next attempt in milliseconds. */
 function handle(error: unknown): number {
   if (error instanceof CallRefused) {
     isOffline.value = false
@@ -179,7 +178,7 @@ function handle(error: unknown): number {
   return backOffMs(failures)
 }
 
-/** After a lock nothing of the chat stays on the screen. */
+/** Removes all content of the chat from the screen after a lock. */
 function handleSealed(): number {
   refusals++
   if (realm.value !== null && refusals < SEALED_TRIES) return FIRST_WAIT_MS

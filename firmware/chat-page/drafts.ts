@@ -1,6 +1,6 @@
 /**
- * Texts that were not sent yet. At each key they go into the vault of this browser, where there is one, and soon after the last key to
- * the server, which shows them to the account's other devices. They outlive another view and a lock of the appliance.
+ * Drafts. Each key press saves them in the vault of this browser, if there is one. Soon after the last key press they go to the
+ * server, which shows them on the account's other devices. They survive a change of view and a lock of the appliance.
  */
 
 import { type Signal, signal } from '@preact/signals'
@@ -17,16 +17,16 @@ const RECORD = 'draft '
 
 interface Draft {
   readonly text: Signal<string>
-  /** Null: it is of this page alone, as the text of an edited message is. */
+  /** Null if the text stays in this page, as that of an edited message does. */
   conversation: ConversationRef | null
   serverId: number | null
-  /** The server has another text. */
+  /** True if the server does not have this text yet. */
   isChanged: boolean
-  /** The newest texts that went to the server from here: events of them may come late. */
+  /** The last texts sent to the server from here: their events may arrive late. */
   written: readonly string[]
 }
 
-/** As it lies in the vault. */
+/** As stored in the vault. */
 interface KeptDraft extends Omit<Draft, 'text'> {
   text: string
 }
@@ -36,7 +36,7 @@ const timers = new Map<string, ReturnType<typeof setTimeout>>()
 const writing = new Set<string>()
 let realm: RealmView | null = null
 
-/** The text of the box with that key, whoever changes it. It begins with what the server has for the conversation. */
+/** Text of the box with that key. Initially the server's draft for the conversation. */
 export function draftOf(key: string, conversation: ConversationRef | null = null): Signal<string> {
   const known = drafts.get(key)
   if (known !== undefined) return known.text
@@ -49,7 +49,7 @@ export function draftOf(key: string, conversation: ConversationRef | null = null
   return draft.text
 }
 
-/** What somebody typed there. Resolves when it is on the disk, or cannot be. */
+/** Stores what the user typed. Resolves when it is on disk, or cannot be written. */
 export function setDraft(key: string, text: string, conversation: ConversationRef | null = null): Promise<void> {
   draftOf(key, conversation).value = text
   const draft = drafts.get(key)!
@@ -59,10 +59,10 @@ export function setDraft(key: string, text: string, conversation: ConversationRe
   return keepDraft(key, draft)
 }
 
-/** The conversation that the text was for when it was typed. */
+/** Conversation for which the text was typed. */
 export const conversationOfDraft = (key: string): ConversationRef | null => drafts.get(key)?.conversation ?? null
 
-/** Nothing that somebody typed stays for the next person who signs in. */
+/** Forgets all drafts, so that the next user of this browser does not see them. */
 export function forgetDrafts(): void {
   for (const timer of timers.values()) clearTimeout(timer)
   timers.clear()
@@ -70,7 +70,7 @@ export function forgetDrafts(): void {
   realm = null
 }
 
-/** Joins what is typed here, what an earlier page has left, and what the server has. Nothing that was typed here is replaced. */
+/** Merges the drafts of this page, of an earlier page, and of the server. A text typed in this page wins. */
 export function startDrafts(view: RealmView, kept: readonly (readonly [string, unknown])[]): void {
   realm = view
   for (const [name, value] of kept) {
@@ -78,13 +78,13 @@ export function startDrafts(view: RealmView, kept: readonly (readonly [string, u
     if (!name.startsWith(RECORD) || drafts.has(key)) continue
     const { text, ...rest } = value as KeptDraft
     const stored = rest.conversation && rest.serverId === null ? newestFor(rest.conversation) : undefined
-    const isStored = stored?.content === text // the answer to that had not come when the page was left
+    const isStored = stored?.content === text // sent, but the page was left before the answer came
     drafts.set(key, { ...rest, ...(isStored && { serverId: stored.id, isChanged: false }), text: signal(text) })
   }
   takeServerDrafts()
 }
 
-/** The server's drafts have changed, here or on another device. */
+/** Takes over drafts that changed on the server, from here or another device. */
 export function takeServerDrafts(): void {
   for (const [key, draft] of drafts) {
     if (draft.isChanged) {
@@ -103,7 +103,7 @@ export function takeServerDrafts(): void {
   }
 }
 
-/** What has not reached the server yet, when the page is left: the browser sends it once the page is gone. */
+/** Sends unsaved drafts when the page is left; the browser completes the requests. */
 export function sendDraftsNow(): void {
   for (const [key, { isChanged }] of drafts) if (isChanged) void write(key, true)
 }
@@ -150,7 +150,7 @@ async function write(key: string, isLast = false): Promise<void> {
   if (!realm.settings.enable_drafts_synchronization) return
   const content = draft.text.value
   const theirs = draft.serverId === null ? undefined : realm.drafts.get(draft.serverId)
-  // Another device has gone on with it: both texts stay.
+  // Another device has changed it: both texts stay, as two drafts.
   if (theirs !== undefined && !draft.written.includes(theirs.content)) draft.serverId = null
   writing.add(key)
   draft.written = [...draft.written, content].slice(-WRITTEN_MAX)
@@ -158,7 +158,7 @@ async function write(key: string, isLast = false): Promise<void> {
     draft.serverId = await replace(draft.serverId, draft.conversation, content, realm, isLast)
     draft.isChanged = draft.text.value !== content
   } catch (error) {
-    // Refused for good: the server has no room for it, or does not take it. The text stays here.
+    // A final refusal (no room, or invalid) is not retried. The text stays here.
     if (!(error instanceof CallRefused) || error.status === 429 || error.status >= 500) plan(key, AGAIN_MS)
     return
   } finally {
@@ -168,7 +168,7 @@ async function write(key: string, isLast = false): Promise<void> {
   if (draft.isChanged) plan(key, AFTER_LAST_KEY_MS)
 }
 
-/** Returns the id of the draft that is there now; null: none. */
+/** Returns the id of the server's draft; null if it has none. */
 async function replace(
   id: number | null,
   conversation: ConversationRef,

@@ -1,4 +1,4 @@
-/** Emoji that people choose from: those of Unicode, which the server has a list of, and those of the organization. */
+/** Emoji to choose from: Unicode's, from a list of the server, and the organization's own. */
 
 import { ownMedia } from './message/links.ts'
 import type { RealmView } from './model/realm.ts'
@@ -7,18 +7,17 @@ export interface EmojiChoice {
   readonly name: string
   readonly code: string
   readonly type: 'unicode_emoji' | 'realm_emoji' | 'zulip_extra_emoji'
-  /** All of its names. */
   readonly names: readonly string[]
 }
 
-/** Shown before somebody looks for another one. */
+/** Shown before the user searches. */
 const POPULAR =
   '1f44d 2764 1f602 1f389 1f64f 1f440 2705 1f680 1f4af 1f525 1f62e 1f622 1f914 1f44f 1f60d 1f605 1f44e 1f4a1'.split(' ')
 const FOUND_MAX = 60
 
 let ofUnicode: Promise<readonly EmojiChoice[]> | null = null
 
-/** Throws without an answer; a later call tries again. */
+/** Throws if the list cannot be fetched; a later call tries again. */
 export async function loadEmoji(realm: RealmView): Promise<readonly EmojiChoice[]> {
   ofUnicode ??= fetchUnicode()
   try {
@@ -40,7 +39,7 @@ const emojiOfRealm = ({ emoji }: RealmView): EmojiChoice[] =>
     .filter(({ deactivated }) => !deactivated)
     .map(({ id, name }) => ({ name, code: id, type: 'realm_emoji', names: [name] }))
 
-/** Names that begin with the text come first; without a text, those that people use most. */
+/** Returns names that begin with the text first. Without a text, returns popular ones. */
 export function findEmoji(all: readonly EmojiChoice[], text: string): readonly EmojiChoice[] {
   const wanted = text.trim().toLowerCase().replaceAll(' ', '_')
   if (wanted === '') {
@@ -56,13 +55,13 @@ export function findEmoji(all: readonly EmojiChoice[], text: string): readonly E
     .slice(0, FOUND_MAX)
 }
 
-/** The characters of a code such as `1f1e9-1f1ea`. */
+/** Characters of a code such as `1f1e9-1f1ea`. */
 export const characters = (code: string): string =>
   /^[0-9a-f]{2,6}(?:-[0-9a-f]{2,6})*$/.test(code)
     ? String.fromCodePoint(...code.split('-').map((one) => Math.min(Number.parseInt(one, 16), 0x10ffff)))
     : '?'
 
-/** Null: the emoji is characters. */
+/** Null if the emoji is shown as characters. */
 export function pictureOf({ emoji }: RealmView, type: string, code: string): string | null {
   if (type === 'zulip_extra_emoji') return '/static/generated/emoji/images/emoji/unicode/zulip.png'
   const source = type === 'realm_emoji' ? emoji.get(code)?.source_url : undefined

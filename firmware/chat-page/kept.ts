@@ -1,10 +1,10 @@
-/** The one vault of this page, if the session is remembered. What it cannot write stays in memory. */
+/** The vault of this page, if the session is remembered. Values that cannot be written stay in memory. */
 
 import { openVault, type TextVault } from './vault.ts'
 
 let vault: TextVault | null = null
 
-/** What an earlier page of this account left; nothing when it was read before. */
+/** Returns the values that an earlier page of this account stored; empty on later calls. */
 export async function openKept(userId: number): Promise<[name: string, value: unknown][]> {
   if (vault?.userId === userId) return []
   closeKept()
@@ -14,7 +14,7 @@ export async function openKept(userId: number): Promise<[name: string, value: un
     vault = opened
     return await opened.all()
   } catch {
-    return [] // a browser without storage, or a full disk
+    return [] // no storage, or a full disk
   }
 }
 
@@ -23,7 +23,7 @@ export function closeKept(): void {
   vault = null
 }
 
-/** Undefined removes. Resolves when it is on the disk, or cannot be. */
+/** Undefined removes the value. Resolves when it is on disk, or cannot be written. */
 export async function keep(name: string, value: unknown): Promise<void> {
   await vault?.put(name, value).catch(() => {})
 }

@@ -1,4 +1,4 @@
-/** The page of the team chat: what the browser runs first. What is shown follows the address and the connection. */
+/** Entry point of the chat page. The address and the connection decide which view is shown. */
 
 import type { ComponentChildren } from 'preact'
 import { render } from 'preact'
@@ -35,7 +35,7 @@ function Page(): ComponentChildren {
 
 function Chat() {
   const view = realm.value
-  void revision.value // drawn again after each event
+  void revision.value // renders again after each event
   if (view === null) return null
   const place = readPlace(fragment.value, view.ownId)
   return (

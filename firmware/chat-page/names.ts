@@ -1,5 +1,3 @@
-/** Display names of people, channels and conversations. */
-
 import type { ConversationRef } from './model/conversation.ts'
 import { addressOf, channelAddress } from './model/conversation.ts'
 import type { RealmView } from './model/realm.ts'
@@ -12,7 +10,7 @@ export const channelName = ({ channels }: RealmView, id: number): string => chan
 
 export const topicName = ({ emptyTopicName }: RealmView, topic: string): string => topic || emptyTopicName
 
-/** Without the channel of a topic. */
+/** Display name without the channel of a topic. */
 export function shortName(realm: RealmView, conversation: ConversationRef): string {
   if (conversation.kind === 'topic') return topicName(realm, conversation.topic)
   const { userIds } = conversation

@@ -1,6 +1,6 @@
 /**
- * Messages on their way. Each is repeated under one `Idempotency-Key` until the server has answered, one after the other in each
- * conversation, and is kept sealed meanwhile where the session is remembered. `chat/CONTRACT.md`, section 3.2.1.
+ * Outgoing messages. Each is sent with one `Idempotency-Key` until the server has answered; within a conversation, one after the
+ * other. If the session is remembered, unsent messages are also stored in the vault. `chat/CONTRACT.md`, section 3.2.1.
  */
 
 import { type ReadonlySignal, signal } from '@preact/signals'
@@ -10,30 +10,30 @@ import { type ConversationRef, keyOf } from './model/conversation.ts'
 import { backOffMs, wait } from './wait.ts'
 
 export interface OutboxMessage {
-  /** Its `Idempotency-Key`, and its local id in events. */
+  /** Its `Idempotency-Key`, and its `local_id` in events. */
   readonly key: string
   readonly conversation: ConversationRef
   readonly content: string
-  /** Milliseconds since the epoch. */
+  /** Unix time in milliseconds. */
   readonly addedMs: number
-  /** The server refused it, in these words: it waits for its author. */
+  /** Message of a refusal, which the author must act on; null if there is none. */
   readonly refusal: string | null
-  /** How often the server has not answered. */
+  /** Number of attempts without an answer. */
   readonly failures: number
-  /** The server's number for it, until its event comes. */
+  /** Message id from the server, until the event arrives. */
   readonly id: number | null
 }
 
 interface OutboxOptions {
   ownId: number
   queueId: () => string | null
-  /** The session has ended. */
+  /** Handles errors that may mean that the session has ended. */
   noteFailure: (error: unknown) => void
 }
 
 const KEY_BYTES = 24
-const ANSWER_MS_MAX = 30_000 // then the connection counts as lost: the same key goes out again
-const EVENT_MS_MAX = 10_000 // a message that a queue of before has brought has no event any more
+const ANSWER_MS_MAX = 30_000 // then the request is repeated with the same key
+const EVENT_MS_MAX = 10_000 // a message whose event went to a previous queue gets no further event
 const RECORD = 'outbox '
 
 const messages = signal<readonly OutboxMessage[]>([])
@@ -42,7 +42,7 @@ export const outbox: ReadonlySignal<readonly OutboxMessage[]> = messages
 const busy = new Set<string>()
 let running: { options: OutboxOptions; controller: AbortController } | null = null
 
-/** Goes on with what an earlier page has left. */
+/** Continues with the messages that an earlier page has stored. */
 export function startOutbox(options: OutboxOptions, kept: readonly (readonly [string, unknown])[]): void {
   running?.controller.abort()
   running = { options, controller: new AbortController() }
@@ -53,7 +53,6 @@ export function startOutbox(options: OutboxOptions, kept: readonly (readonly [st
   for (const { conversation } of all) void work(keyOf(conversation))
 }
 
-/** Nothing of it stays. */
 export function forgetOutbox(): void {
   running?.controller.abort()
   running = null
@@ -71,7 +70,7 @@ export async function send(conversation: ConversationRef, content: string): Prom
   await work(keyOf(conversation))
 }
 
-/** A refused message once more: a refusal does not use its key up. */
+/** Sends a refused message again. A refusal does not use up its key. */
 export function sendAgain(key: string): void {
   const message = messages.value.find((one) => one.key === key)
   if (message === undefined) return
@@ -85,13 +84,13 @@ export function discard(key: string): void {
   void keep(RECORD + key, undefined)
 }
 
-/** An event has brought the message. */
+/** Removes a message from the outbox when its event has arrived. */
 export function settle(id: number, localId: unknown): void {
   const arrived = messages.value.filter((one) => one.id === id || one.key === localId)
   for (const { key } of arrived) discard(key)
 }
 
-/** For POST /messages and POST /scheduled_messages. */
+/** Recipient parameters of POST /messages and POST /scheduled_messages. */
 export const sendTo = (conversation: ConversationRef, ownId: number): Record<string, unknown> =>
   conversation.kind === 'topic'
     ? { type: 'stream', to: conversation.channelId, topic: conversation.topic }
@@ -115,7 +114,7 @@ async function work(conversationKey: string): Promise<void> {
     }
   } finally {
     busy.delete(conversationKey)
-    // Another connection has begun meanwhile.
+    // A new connection has started since.
     if (running !== null && running !== here) void work(conversationKey)
   }
 }

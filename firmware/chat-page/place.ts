@@ -1,4 +1,4 @@
-/** Where the page is: the fragment of its address, which no server sees. */
+/** The fragment of the address, which no server sees. */
 
 import { signal } from '@preact/signals'
 

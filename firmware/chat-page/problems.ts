@@ -1,11 +1,11 @@
-/** The newest error of an act that has no place of its own on the page. */
+/** The last error of an act that has no place of its own for errors. */
 
 import { signal } from '@preact/signals'
 import { noteFailure } from './connection.ts'
 
 export const problem = signal<unknown>(null)
 
-/** Shows its error. Returns whether it was done. */
+/** Shows the error of an act. Returns true on success. */
 export async function attempt(act: Promise<unknown>): Promise<boolean> {
   problem.value = null
   try {

@@ -1,4 +1,4 @@
-/** Messages as their authors typed them, and quotes of them in upstream's form. */
+/** Fetches the source of messages, and quotes them in Zulip's form. */
 
 import { call } from './api.ts'
 import { draftOf, setDraft } from './drafts.ts'
@@ -15,11 +15,11 @@ export async function fetchContent(id: number): Promise<string> {
   return message.content
 }
 
-/** Of this page, with the message in sight. */
+/** Address of this page that shows the message. */
 export const linkToMessage = (realm: RealmView, message: ReceivedMessage): string =>
   `${linkTo(realm, conversationOf(message, realm.ownId))}/near/${message.id}`
 
-/** Behind what is in the box of its conversation already. */
+/** Appends a quote to the draft of the message's conversation. */
 export async function quote(realm: RealmView, message: ReceivedMessage): Promise<void> {
   const content = await fetchContent(message.id)
   const fence = fenceAround(content)
@@ -34,6 +34,6 @@ export async function quote(realm: RealmView, message: ReceivedMessage): Promise
   await setDraft(key, text, conversation)
 }
 
-/** Longer than each one inside. */
+/** A fence longer than all fences in the text. */
 const fenceAround = (content: string): string =>
   '`'.repeat(Math.max(3, ...Array.from(content.matchAll(/^ *(`{3,})/gm), ([, ticks = '']) => ticks.length + 1)))

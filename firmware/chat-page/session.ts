@@ -1,11 +1,11 @@
-/** Ways into an account, each of which ends in a session of this browser, and the way out. */
+/** Signs in, each way ending in a session of this browser, and signs out. */
 
 import { call } from './api.ts'
 import { createVault, destroyVault } from './vault.ts'
 
 export interface Invited {
   realm_name: string
-  /** Null: the link is for whoever has it. */
+  /** Null if anyone with the link may join. */
   email: string | null
 }
 
@@ -34,17 +34,17 @@ export async function join(
   await openSession(await call<FreshKey>('POST', `/join/${encodeURIComponent(key)}`, parameters), device)
 }
 
-/** The key is revoked by the call that makes a session of it. */
+/** Exchanges an API key for a session. The call revokes the key. */
 async function openSession({ email, api_key: key }: FreshKey, { device, remember }: Device): Promise<void> {
   const values = { device, remember }
   const { user_id: userId } = await call<{ user_id: number }>('POST', '/session', values, { key: { email, key } })
-  // Without storage the page keeps its texts in memory.
+  // Without storage, the page keeps its texts in memory.
   await (remember ? createVault(userId) : destroyVault()).catch(() => {})
 }
 
 export const signOut = (): Promise<unknown> => call('DELETE', '/session')
 
-/** `Firefox on Linux`: what the owner of the account may call this device. */
+/** Suggests a name for this device, such as `Firefox on Linux`. */
 export function deviceName(userAgent: string): string {
   const first = (names: readonly (readonly [pattern: RegExp, name: string])[], fallback: string): string =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1] ?? fallback

@@ -1,7 +1,7 @@
 /**
- * Drafts and messages on their way that outlive this page, sealed in the browser's database: only for a session that is remembered.
- * AES-GCM with a key that no script can read out; names are keyed hashes, and bound to their values. Who reads the browser's
- * profile on the disk can use the key.
+ * Stores drafts and outgoing messages, encrypted, in the browser's database, only if the session is remembered. AES-GCM with a
+ * key that scripts cannot export. Record names are keyed hashes and are authenticated with their values. An attacker who can read
+ * the browser's profile on disk can use the key.
  */
 
 const DATABASE = 'coffer-chat'
@@ -10,7 +10,7 @@ const RECORDS = 'records'
 const IV_BYTES = 12
 
 interface Keys {
-  /** The account of the session. */
+  /** User id of the session's account. */
   userId: number
   seal: CryptoKey
   names: CryptoKey
@@ -23,14 +23,14 @@ interface SealedRecord {
 
 export interface TextVault {
   readonly userId: number
-  /** What cannot be opened is left out. */
+  /** Omits values that cannot be decrypted. */
   all(): Promise<[name: string, value: unknown][]>
-  /** Resolves once it is on the disk. Of several values that wait the last one counts; undefined removes. */
+  /** Resolves once the value is on disk. Of several waiting values only the last is written; undefined removes. */
   put(name: string, value: unknown): Promise<void>
   close(): void
 }
 
-/** Null where this browser keeps nothing. */
+/** Null if this browser has no vault. */
 export async function openVault(): Promise<TextVault | null> {
   if (!(await indexedDB.databases()).some(({ name }) => name === DATABASE)) return null
   const database = await openDatabase()
@@ -40,7 +40,7 @@ export async function openVault(): Promise<TextVault | null> {
   return null
 }
 
-/** In the place of what was there. */
+/** Replaces any existing vault. */
 export async function createVault(userId: number): Promise<void> {
   await destroyVault()
   const keys: Keys = {
@@ -70,7 +70,7 @@ async function openDatabase(): Promise<IDBDatabase> {
     request.result.createObjectStore(RECORDS)
   }
   const database = await answered(request)
-  database.onversionchange = () => database.close() // another tab signs out, or in
+  database.onversionchange = () => database.close() // another tab signs in or out
   return database
 }
 
@@ -81,7 +81,7 @@ function vaultOf(database: IDBDatabase, { userId, seal, names }: Keys): TextVaul
   const nameOf = async (name: string): Promise<ArrayBuffer> => crypto.subtle.sign('HMAC', names, encode(name))
 
   async function write(): Promise<void> {
-    await null // so that `writing` is set
+    await null // lets `writing` be set first
     try {
       while (waiting.size > 0) {
         const changes = [...waiting]

@@ -1,13 +1,11 @@
-/** Waiting between two tries. */
-
 const FIRST_WAIT_MS = 1000
 const WAIT_MS_MAX = 30_000
 
-/** `failures` in a row, from 1. With jitter, so that a team does not come back at one moment. */
+/** `failures` counts from 1. The jitter spreads the reconnects of many clients. */
 export const backOffMs = (failures: number): number =>
   Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), WAIT_MS_MAX) * (0.5 + Math.random() / 2)
 
-/** Ends early when the browser is online again, or the tab is looked at. */
+/** Ends early when the browser is online again or the tab becomes visible. */
 export const wait = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = () => {

@@ -1,18 +1,18 @@
 /**
- * The bytes of an exported audit log: lines that end with LF, each exactly as the appliance writes it. Another JSON text
- * with the same meaning is refused, since a reader that takes the first of two members would see another event.
+ * Parses exported audit logs: lines that end with LF, each exactly as the appliance writes it. Other JSON texts with the same
+ * meaning are refused: with a duplicate member, two readers could see different events.
  */
 
 import { concat } from './bytes.ts'
 
-/** Changes that were made, what was refused or had no effect, and uses of keys. */
+/** Changes, refusals and acts without effect, and uses of keys. */
 export const KINDS = ['change', 'refusal', 'use'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** AuditLine of contract section 3.9. */
 export interface AuditLine {
   sequence: number
-  /** This and `previousOfKind` are absent in lines of versions without kinds, which count as changes. */
+  /** Absent, as `previousOfKind` is, in lines of versions without kinds. These count as changes. */
   kind?: Kind
   time: string
   user: string
@@ -45,9 +45,9 @@ interface RingEnds {
   hash: string
 }
 
-const LINE_BYTES_MAX = 1024 * 1024 // a line of the appliance has some hundreds
+const LINE_BYTES_MAX = 1024 * 1024 // lines of the appliance have a few hundred
 
-/** The text of each line, or null for a line that is no UTF-8, too long, or without its LF. */
+/** Yields the text of each line. Yields null and ends at a line that is not UTF-8, too long, or without its LF. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string | null> {
   let pieces: Uint8Array[] = []
   let length = 0
@@ -57,7 +57,7 @@ export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator
       const piece = chunk.subarray(at, end < 0 ? chunk.length : end)
       length += piece.length
       if (length > LINE_BYTES_MAX) return yield null
-      pieces.push(end < 0 ? piece.slice() : piece) // the chunk may be another one's by then
+      pieces.push(end < 0 ? piece.slice() : piece) // copied, since the source may reuse the chunk
       at += piece.length + 1
       if (end < 0) break
       yield decoded(concat(pieces))
@@ -82,17 +82,16 @@ function decoded(bytes: Uint8Array): string | null {
 
 export interface ParsedLine {
   line: AuditLine
-  /** The part of the text that its hash is over, null when the text is not as the appliance writes it. */
+  /** The hashed part of the text; null if the text is not exactly as the appliance writes it. */
   hashed: string | null
 }
 
 interface ParsedHead {
   head: AuditHead
-  /** True if the text is as the appliance writes it. */
   isExact: boolean
 }
 
-/** Null for what is neither a line nor a head of an audit log. */
+/** Null if the text is neither a line nor a head of an audit log. */
 export function parseLine(text: string): ParsedLine | ParsedHead | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -115,7 +114,7 @@ function parseEvent(text: string, line: AuditLine): ParsedLine | null {
   return { line, hashed: text === `${hashed.slice(0, -1)},${hashes.slice(1)}` ? hashed : null }
 }
 
-/** The signature is over the values of a head, so nothing else may stand in it, and each in its one form. */
+/** The signature covers the values of a head only. So no other member is allowed, and one form of each value. */
 function isExactHead(text: string, { first, sequence, hash, rings, time, key, signature }: AuditHead): boolean {
   try {
     const ends = rings === undefined ? undefined : Object.fromEntries(KINDS.map((kind) => [kind, endsOf(rings[kind])]))
@@ -129,7 +128,7 @@ function isExactHead(text: string, { first, sequence, hash, rings, time, key, si
 const SIGNATURE = /^[0-9a-f]{128}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 
-/** Throws for what has another form. */
+/** Throws `Error` if a value is malformed. */
 function endsOf({ first, sequence, hash }: RingEnds): RingEnds {
   if (!Number.isSafeInteger(first) || !Number.isSafeInteger(sequence) || !isHash(hash)) throw new Error('Not an end')
   return { first, sequence, hash }

@@ -1,14 +1,14 @@
 /**
- * Verifies an exported audit log without the appliance: finds lines that were changed, left out, added or reordered. The
- * hash of a line is SHA-256 over the hash of the line before, that of the line of its kind before, and the text of the
- * line without its hashes; the head that ends an export is signed (Ed25519, RFC 8032). Contract section 3.9.
+ * Verifies an exported audit log without the appliance: finds lines that were changed, removed, added or reordered. The hash of a
+ * line is SHA-256 over the hash of the previous line, the hash of the previous line of its kind, and the text of the line without
+ * hashes. The head at the end of an export is signed (Ed25519, RFC 8032). Contract section 3.9.
  */
 
 import { type AuditHead, KINDS, type Kind, linesOf, type ParsedLine, parseLine } from './audit-lines.ts'
 import { fromHex, toHex } from './bytes.ts'
 import { sha256 } from './sha2.ts'
 
-const PROBLEMS_MAX = 100 // then the file is beyond telling
+const PROBLEMS_MAX = 100 // more would not help the reader
 
 export interface Expectations {
   key?: string
@@ -16,25 +16,24 @@ export interface Expectations {
 }
 
 export interface Verdict {
-  /** What does not hold, as sentences; empty when everything does. */
+  /** Failed checks, as sentences; empty if the log is authentic. */
   problems: string[]
-  /** What nothing can be said of: lines that were noted and are overwritten. */
+  /** Facts that cannot be checked: noted lines that have been overwritten since. */
   notes: string[]
   head: AuditHead | null
-  /** How many there are, and how many were overwritten between them. */
+  /** Number of lines in the file, and of lines overwritten between them. */
   lines: number
   overwritten: number
 }
 
-/** The first and the last line of a kind in the file. */
 interface Span {
   first: number
   last: number
-  /** Of the last line. */
+  /** Hash of the last line. */
   hash: string
 }
 
-/** Reads the bytes of an export line by line; of what it holds nothing is kept but where something is missing. */
+/** Reads an export line by line. Memory grows only with the number of gaps. */
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { key, known }: Expectations = {},
@@ -85,7 +84,7 @@ export async function verifyExport(
     const span = spans[kind]
     const isLinked = span === undefined || (previousOfKind ?? previous) === span.hash
     if (follows && !isLinked) breaks.push({ kind, from: span!.last, to: sequence })
-    // What is older than the kinds comes before the first line of each of them.
+    // Lines older than the kinds precede the first line of every kind.
     spans[kind] = { first: span?.first ?? sequence, last: sequence, hash }
     lines++
     first ??= sequence
@@ -114,7 +113,10 @@ export async function verifyExport(
   return { problems, notes, head, lines, overwritten }
 }
 
-/** A missing line may have been overwritten when some kind has lost lines up to there; its chain tells if it has. */
+/**
+ * Lines missing below the first remaining line of some kind may have been overwritten; the chain of each kind shows whether they
+ * were. Lines missing above it are an error.
+ */
 function judgeGaps(gaps: readonly Gap[], head: AuditHead | null): { missing: Gap[]; overwritten: number } {
   const firsts = KINDS.map((kind) => head?.rings?.[kind]?.first ?? 0)
   const bound = Math.max(...firsts)
@@ -147,7 +149,7 @@ async function judgeEnds(
   return problems
 }
 
-/** With the ends that were signed, what is linked between them is what the appliance keeps of a kind, and all of it. */
+/** The signed ends of each kind, and the links between them, prove that the lines of the kind are complete. */
 function judgeRings({ rings }: AuditHead, spans: Partial<Record<Kind, Span>>): string[] {
   if (rings === undefined) return []
   return KINDS.flatMap((kind) => {
@@ -161,7 +163,7 @@ function judgeRings({ rings }: AuditHead, spans: Partial<Record<Kind, Span>>): s
   })
 }
 
-/** Of a head that comes from anywhere: false also when members are missing or of no valid form. */
+/** True if the signature of an untrusted head is valid. False also if members are missing or malformed. */
 async function isWellSigned(head: AuditHead): Promise<boolean> {
   try {
     const { subtle } = globalThis.crypto
@@ -172,7 +174,6 @@ async function isWellSigned(head: AuditHead): Promise<boolean> {
   }
 }
 
-/** What is signed. */
 function headBytes({ first, sequence, hash, time, rings }: AuditHead): Uint8Array<ArrayBuffer> {
   if (rings === undefined) return utf8(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
   const ends = KINDS.map((kind) => `${kind} ${rings[kind].first} ${rings[kind].sequence} ${rings[kind].hash}\n`)
@@ -184,13 +185,13 @@ const hashOf = (previous: string, previousOfKind = '', text: string): string =>
 
 type Gap = [from: number, to: number]
 
-/** Numbers that were passed over and may still come. */
+/** Ranges of missing sequence numbers. A line out of place may still fill one. */
 function createGaps() {
   let gaps: Gap[] = []
   return {
     list: () => gaps,
     add: (from: number, to: number): void => void gaps.push([from, to]),
-    /** False when the number was in no gap. */
+    /** False if no gap contains the number. */
     fill(number: number): boolean {
       const gap = gaps.find(([from, to]) => from <= number && number <= to)
       if (gap === undefined) return false

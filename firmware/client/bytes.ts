@@ -1,15 +1,13 @@
-/** Bytes as text. */
-
 export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Throws when it is no hex. */
+/** Throws `Error` if the text is not hex. */
 export function fromHex(text: string): Uint8Array<ArrayBuffer> {
   if (!/^([0-9a-f]{2})*$/i.test(text)) throw new Error('Not hex')
   return Uint8Array.from({ length: text.length / 2 }, (_, at) => Number.parseInt(text.slice(2 * at, 2 * at + 2), 16))
 }
 
-const CHUNK = 0x8000 // arguments of one call
+const CHUNK = 0x8000 // limit of arguments of one call
 
 export function toBase64(bytes: Uint8Array): string {
   let text = ''
@@ -17,7 +15,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(text)
 }
 
-/** Line breaks are left out. Throws when it is no base64. */
+/** Ignores white space. Throws if the text is not base64. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text.replace(/\s+/g, '')), (character) => character.charCodeAt(0))
 

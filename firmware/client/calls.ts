@@ -1,4 +1,4 @@
-/** How a call is made: its request, with credentials and content, and what becomes of the answer. */
+/** Builds the request of a call, with credentials and content, and reads the answer. */
 
 import { multipart } from './multipart.ts'
 import { expectSuccess, type Options, type Request, segment, type Transport, type Upload } from './request.ts'
@@ -6,14 +6,13 @@ import type * as T from './types.ts'
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** Asked for each request that is not public; null sends it without credentials. */
+/** Called for each request that needs an account; null sends the request without credentials. */
 export type Authorization = (method: string, path: string) => Promise<string | null>
 
 const PEM = 'application/x-pem-file'
 export const BYTES = 'application/octet-stream'
 const encode = (text: string) => new TextEncoder().encode(text)
 
-/** A part of a form. */
 export const argumentsPart = (value: unknown) => ({
   name: 'arguments',
   type: 'application/json',
@@ -63,7 +62,7 @@ export function createCalls(transport: Transport, authorization: Authorization) 
     (await send('POST', path, options, json(subject))).text()
   const pemImport = (key: T.KeyAttributes, pem: string) =>
     multipart([argumentsPart(key), { name: 'key_file', type: 'text/plain', file: 'key.pem', body: encode(pem) }])
-  /** A key in JSON, or its attributes with a private key in PEM. */
+  /** Body of an import: the key as JSON, or its attributes and a private key in PEM. */
   const imported = (key: T.KeyImport | T.KeyAttributes, pem?: string) =>
     pem === undefined ? json(key) : pemImport(key, pem)
 

@@ -1,6 +1,6 @@
 /**
- * Certificate requests of strangers, read strictly: PKCS #10 (RFC 2986) with the extension request of RFC 2985 section 5.4.2.
- * Nothing is guessed or mended, and nothing of the request is trusted before its signature was verified, which is done elsewhere.
+ * Reads certificate requests of third parties strictly: PKCS #10 (RFC 2986) with the extension request of RFC 2985 section 5.4.2.
+ * Malformed input is refused, not corrected. The caller must verify the signature before it trusts the content.
  */
 
 import { toHex } from './bytes.ts'
@@ -15,18 +15,18 @@ export interface CertificateRequest {
   subjectText: string
   /** SubjectPublicKeyInfo, DER. */
   key: Uint8Array
-  /** Of its subjectAltName. */
+  /** Names of the subjectAltName. */
   names: Name[]
-  /** Other extensions and attributes that it asks for, by their identifiers. */
+  /** Object identifiers of all other requested extensions and attributes. */
   others: string[]
-  /** What the signature is over, and the digest; null for Ed25519. */
+  /** The signed bytes. `hash` is the digest of the signature, null for Ed25519. */
   signed: Uint8Array
   hash: Sha2Name | null
   signature: Uint8Array
 }
 
 const REQUEST_BYTES_MAX = 64 * 1024
-const NAMES_MAX = 256 // as the appliance's own requests
+const NAMES_MAX = 256 // as in requests of the appliance
 const ATTRIBUTES_MAX = 32
 const VALUE_CHARACTERS_MAX = 256
 
@@ -34,7 +34,7 @@ const EXTENSION_REQUEST = '1.2.840.113549.1.9.14'
 const ALTERNATIVE_NAME = '2.5.29.17'
 const NULL = '0500'
 
-/** By identifier: the digest, and what has to be behind it. RFC 8017, 5758, 8410. */
+/** Digest and required parameters by object identifier. RFC 8017, 5758, 8410. */
 const ALGORITHMS: Readonly<Record<string, { hash: Sha2Name | null; parameters: string }>> = {
   '1.2.840.113549.1.1.11': { hash: 'SHA256', parameters: NULL },
   '1.2.840.113549.1.1.12': { hash: 'SHA384', parameters: NULL },
@@ -45,7 +45,7 @@ const ALGORITHMS: Readonly<Record<string, { hash: Sha2Name | null; parameters: s
   '1.3.101.112': { hash: null, parameters: '' },
 }
 
-/** PEM with one request, or DER. Throws `Error` with a sentence. */
+/** Takes PEM with one request, or DER. Throws `Error` with a sentence for the user. */
 export function readRequest(bytes: Uint8Array): CertificateRequest {
   if (bytes.length > REQUEST_BYTES_MAX) throw new Error('The request is too large')
   const [info, algorithm, signature] = parts(whole(derOf(bytes), TAG.sequence), 3)
@@ -71,7 +71,7 @@ function derOf(bytes: Uint8Array): Uint8Array {
   return blocks[0]!
 }
 
-/** Strings that every program shows as they are, and no empty ones. */
+/** Throws `Error` if the name has an empty string, or one that programs may show differently. */
 function checkName(name: Element): void {
   const sets = children(name.content)
   if (sets.length > ATTRIBUTES_MAX) throw new Error('The subject has too many parts')
@@ -141,7 +141,7 @@ function bitsOf(element: Element): Uint8Array {
   return content.subarray(1)
 }
 
-/** As many as that, no more and no less. */
+/** Throws `Error` unless the element has exactly `count` children. */
 function parts({ content }: Element, count: number): Element[] {
   const found = children(content)
   if (found.length !== count) throw new Error('Not a certificate request')

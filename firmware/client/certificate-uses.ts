@@ -1,9 +1,9 @@
-/** What certificates are for, and why they are revoked. */
+/** Uses of certificates, and reasons for their revocation. */
 
 export const USES = ['server', 'client', 'email', 'code', 'authority'] as const
 export type Use = (typeof USES)[number]
 
-/** By OpenSSL's names: RFC 5280 section 5.3.1. */
+/** Codes by OpenSSL's names: RFC 5280 section 5.3.1. */
 export const REASONS = {
   keyCompromise: 1,
   CACompromise: 2,

@@ -1,6 +1,6 @@
 /**
- * What people want to know of an X.509 certificate (RFC 5280): whose it is, who issued it, its names and dates, its
- * fingerprints. It shows, and verifies nothing.
+ * Reads the parts of an X.509 certificate (RFC 5280) that people compare: subject, issuer, names, dates and fingerprints.
+ * Verifies nothing.
  */
 
 import { fromBase64, toBase64, toHex } from './bytes.ts'
@@ -8,7 +8,7 @@ import { children, type Element, readElement } from './der.ts'
 import { sha256 } from './sha2.ts'
 
 export interface CertificateFacts {
-  /** `CN=…, O=…`, the most specific first, as OpenSSL prints them. */
+  /** `CN=…, O=…`, the most specific first, as OpenSSL prints it. */
   subject: string
   issuer: string
   /** DNS names and addresses of the extension subjectAltName. */
@@ -19,14 +19,14 @@ export interface CertificateFacts {
   serial: string
   /** SHA-256 of the certificate, hex. */
   fingerprint: string
-  /** SHA-256 of its public key in the form that the appliance's console has: `sha256//<base64>`. */
+  /** SHA-256 of its public key, as the appliance's terminal shows it: `sha256//<base64>`. */
   keyFingerprint: string
 }
 
-/** The certificates of a PEM text, leaf first as they stand. Throws `Error` when one is malformed. */
+/** Reads the certificates of a PEM text in their order. Throws `Error` if one is malformed. */
 export const readCertificates = (pem: string): CertificateFacts[] => pemBlocks(pem, 'CERTIFICATE').map(readCertificate)
 
-/** A PEM text or DER, as certificates of keys are stored; empty when it is neither. */
+/** Reads PEM or DER, since keys store either. Empty if the bytes are neither. */
 export function certificatesOf(stored: Uint8Array): CertificateFacts[] {
   try {
     if (stored[0] === SEQUENCE) return [readCertificate(stored)]
@@ -36,14 +36,14 @@ export function certificatesOf(stored: Uint8Array): CertificateFacts[] {
   }
 }
 
-/** Of a public key in PEM: `sha256//<base64>`, which `curl --pinnedpubkey` takes. */
+/** Fingerprint of a public key in PEM: `sha256//<base64>`, as `curl --pinnedpubkey` takes it. */
 export function keyFingerprint(publicPem: string): string {
   const [key] = pemBlocks(publicPem, 'PUBLIC KEY')
   if (key === undefined) throw new Error('No public key')
   return pinOf(key)
 }
 
-/** The contents of the blocks of a label. */
+/** DER of all blocks with the label. */
 export function pemBlocks(pem: string, label: string): Uint8Array[] {
   const pattern = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`, 'g')
   return [...pem.matchAll(pattern)].map(([, body]) => fromBase64(body!))
@@ -94,7 +94,6 @@ function expectTag(element: Element, tag: number): Element {
   return element
 }
 
-/** Of a Name in DER. */
 export function nameText(name: Element): string {
   const parts = children(name.content)
     .flatMap((set) => children(set.content))

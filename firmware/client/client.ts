@@ -1,4 +1,4 @@
-/** Every call of the API as a function, one an endpoint: contract section 3. Each rejects with `ApiError` when it is refused. */
+/** One function for each endpoint of the API: contract section 3. Rejects with `ApiError` for a status of 400 or above. */
 
 import { type Authorization, argumentsPart, BYTES, type Calls, createCalls, ofKey, ofUser } from './calls.ts'
 import { multipart } from './multipart.ts'
@@ -121,7 +121,7 @@ const configuration = ({ get, text, post, put, putPem, requestPem }: Calls) => (
 /** Section 3.9 of the contract. */
 const audit = ({ send, get, put }: Calls) => ({
   audit: (filter: T.AuditFilter = {}, o?: Options) => get<T.AuditPage>('/audit', { ...o, query: { ...filter } }),
-  /** JSON lines, as they come. */
+  /** JSON lines, streamed. */
   auditExport: (o?: Options) => send('GET', '/audit/export', o),
   auditSettings: (o?: Options) => get<T.AuditSettings>('/config/audit', o),
   setAuditSettings: (value: T.AuditSettings, o?: Options) => put('/config/audit', value, o),
@@ -129,7 +129,7 @@ const audit = ({ send, get, put }: Calls) => ({
 
 /** Section 3.5 of the contract. */
 const system = ({ send, get, post }: Calls) => ({
-  /** The container, as it comes. */
+  /** The container, streamed. */
   backup: (format?: 'nethsm' | 'coffer', o?: Options) => send('POST', '/system/backup', { ...o, query: { format } }),
   backupStatus: (o?: Options) => get<T.BackupStatus>('/system/backup-status', o),
   restore: async (backup: Upload, restore: T.Restore, o?: Options) =>

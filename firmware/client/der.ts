@@ -1,13 +1,13 @@
 /**
- * DER (X.690 section 10), read strictly and written, for public structures: certificates, requests, lists of what was revoked.
- * `firmware/crypto` reads and makes those of the appliance with schemas that are three times as large as the command and the page
- * together; what belongs to a private key is read there and never here.
+ * Reads DER (X.690 section 10) strictly, and writes it, for public structures: certificates, requests and revocation lists. The
+ * schemas in `firmware/crypto` would be three times as large as the CLI and the console together. Private keys are read there,
+ * never here.
  */
 
 export interface Element {
   tag: number
   content: Uint8Array
-  /** With its tag and length. */
+  /** Includes tag and length. */
   whole: Uint8Array
 }
 
@@ -26,12 +26,12 @@ export const TAG = {
   set: 0x31,
 } as const
 
-/** `[n]`, constructed. */
+/** Tag of a constructed `[n]`. */
 export const context = (n: number): number => 0xa0 | n
 
 const LENGTH_BYTES_MAX = 3
 
-/** The element that begins at `start`. Throws `Error` for what is not DER. */
+/** Throws `Error` if the bytes at `start` are not DER. */
 export function readElement(bytes: Uint8Array, start = 0): Element {
   const tag = bytes[start]
   let length = bytes[start + 1]
@@ -50,7 +50,6 @@ export function readElement(bytes: Uint8Array, start = 0): Element {
   return { tag, content: bytes.subarray(at, at + length), whole: bytes.subarray(start, at + length) }
 }
 
-/** All of what is in a constructed element. */
 export function children(content: Uint8Array): Element[] {
   const found: Element[] = []
   for (let at = 0; at < content.length; ) {
@@ -61,7 +60,7 @@ export function children(content: Uint8Array): Element[] {
   return found
 }
 
-/** Of one element and nothing behind it, which must have that tag. */
+/** Reads an element that fills `bytes`. Throws `Error` if it has another tag or is followed by more bytes. */
 export function whole(bytes: Uint8Array, tag: number): Element {
   const element = readElement(bytes)
   if (element.tag !== tag || element.whole.length !== bytes.length)
@@ -69,7 +68,7 @@ export function whole(bytes: Uint8Array, tag: number): Element {
   return element
 }
 
-/** In dotted form. */
+/** Returns the identifier in dotted form. */
 export function oidText({ tag, content }: Element): string {
   if (tag !== TAG.oid || content.length === 0 || content.at(-1)! >= 0x80) throw new Error('Not an identifier')
   const arcs: number[] = []
@@ -85,7 +84,6 @@ export function oidText({ tag, content }: Element): string {
   return arcs.join('.')
 }
 
-/** An element of these parts. */
 export function element(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
   const size = parts.reduce((sum, { length }) => sum + length, 0)
   const lengths: number[] = []
@@ -103,7 +101,7 @@ export function element(tag: number, ...parts: readonly Uint8Array[]): Uint8Arra
 
 export const sequence = (...parts: readonly Uint8Array[]) => element(TAG.sequence, ...parts)
 
-/** Not negative; leading zeros are left out. */
+/** INTEGER of an unsigned big-endian number; leading zeros are removed. */
 export function integer(big: Uint8Array): Uint8Array {
   const first = big.findIndex((byte) => byte !== 0)
   const shortest = first < 0 ? Uint8Array.of(0) : big.subarray(first)
@@ -120,13 +118,11 @@ export function oid(dotted: string): Uint8Array {
   return element(TAG.oid, Uint8Array.from(bytes))
 }
 
-/** Of whole bytes. */
 export const bitString = (bytes: Uint8Array) => element(TAG.bitString, Uint8Array.of(0), bytes)
 
 export const octets = (bytes: Uint8Array) => element(TAG.octets, bytes)
 
-/** BOOLEAN. Whoever does not write DER does not carry it. */
-/** BOOLEAN TRUE. */
+/** BOOLEAN TRUE. DER omits a FALSE that is the default. */
 export const yes = () => element(TAG.boolean, Uint8Array.of(0xff))
 
 export const text = (tag: number, value: string) => element(tag, new TextEncoder().encode(value))

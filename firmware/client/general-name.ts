@@ -1,4 +1,4 @@
-/** Names that a certificate is for: GeneralName of RFC 5280 section 4.2.1.6, as people write them and as they are in DER. */
+/** Names of a certificate's subject: GeneralName of RFC 5280 section 4.2.1.6, as text and as DER. */
 
 import { addressText } from './certificate.ts'
 import { type Element, element } from './der.ts'
@@ -20,7 +20,7 @@ const DNS_CHARACTERS_MAX = 253
 const EMAIL_ADDRESS = /^[\x21-\x3f\x41-\x7e]{1,64}@[A-Za-z0-9.-]{1,253}$/
 const ADDRESS_URI = /^[A-Za-z][A-Za-z0-9+.-]*:[\x21-\x7e]{1,2000}$/
 
-/** As it is in a request; `Error` for other kinds, and for what other programs would show as something else. */
+/** Reads a name of a certificate request. Throws `Error` for other kinds, and for text that programs may show differently. */
 export function nameOf({ tag, content, whole }: Element): Name {
   if (tag === IP && (content.length === 4 || content.length === 16))
     return { kind: 'IP', text: addressText(content), der: whole }
@@ -30,7 +30,7 @@ export function nameOf({ tag, content, whole }: Element): Name {
   return { kind, text, der: whole }
 }
 
-/** As people write it: a DNS name, an address with or without `IP:`, an email address, or a URI. */
+/** Parses a DNS name, an address with or without `IP:`, an email address, or a URI. */
 export function generalName(written: string): Name {
   const text = written.replace(/^(?:IP|DNS):/i, '')
   const address = /^DNS:/i.test(written) ? null : addressBytes(text)
@@ -48,7 +48,7 @@ const isOf = (kind: 'DNS' | 'email' | 'URI', text: string): boolean =>
       ? EMAIL_ADDRESS.test(text)
       : ADDRESS_URI.test(text)
 
-/** Null for what is no address. */
+/** Null if the text is not an IP address. */
 export function addressBytes(text: string): Uint8Array | null {
   if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) {
     const bytes = text.split('.').map(Number)
@@ -56,7 +56,7 @@ export function addressBytes(text: string): Uint8Array | null {
   }
   if (!/^[0-9a-fA-F:.]{2,45}$/.test(text) || !text.includes(':')) return null
   try {
-    // In its shortest form, where `::` stands for as many zeros as lack.
+    // The URL parser returns the shortest form, in which `::` stands for the missing zeros.
     const shortest = new URL(`http://[${text}]`).hostname.slice(1, -1)
     const [left = [], right = []] = shortest.split('::').map((side) => (side === '' ? [] : side.split(':')))
     const zeros = Array<string>(8 - left.length - right.length).fill('0')

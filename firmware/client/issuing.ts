@@ -1,6 +1,6 @@
 /**
- * What an authority signs: certificates and lists of revoked ones (RFC 5280 sections 4 and 5), as the bytes that its key signs. The
- * key stays where it is.
+ * Builds the bytes that an authority signs: certificates and revocation lists (RFC 5280 sections 4 and 5). The private key stays
+ * in the appliance.
  */
 
 import { toHex } from './bytes.ts'
@@ -25,13 +25,13 @@ import { sha256 } from './sha2.ts'
 import type { SignMode } from './signatures.ts'
 
 export interface Issuer {
-  /** The subject of its certificate, DER. */
+  /** Subject of its certificate, DER. */
   name: Uint8Array
-  /** Of its key. */
+  /** Key identifier, as `keyIdOf` returns it. */
   keyId: Uint8Array
-  /** How it signs, as `algorithmOf` has it. */
+  /** AlgorithmIdentifier, as `algorithmOf` returns it. */
   algorithm: Uint8Array
-  /** Where its list of revoked certificates is; in every certificate that it issues. */
+  /** URL of its revocation list; written into every certificate that it issues. */
   listUrl?: string | undefined
 }
 
@@ -56,21 +56,21 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   EdDSA: '1.3.101.112',
 }
 
-/** AlgorithmIdentifier of a mode; null for modes that certificates are not signed with here. */
+/** Null for modes that do not sign certificates here. */
 export function algorithmOf({ mode, hash }: SignMode): Uint8Array | null {
   const name = ALGORITHMS[mode === 'ECDSA' ? `ECDSA_${hash}` : mode]
   if (name === undefined) return null
   return sequence(oid(name), ...(mode.startsWith('PKCS1') ? [element(0x05)] : []))
 }
 
-/** 160 bits of the SHA-256 of a public key: RFC 7093 section 2, method 1. */
+/** First 160 bits of the SHA-256 of a public key: RFC 7093 section 2, method 1. */
 export function keyIdOf(spki: Uint8Array): Uint8Array {
   const bits = children(whole(spki, TAG.sequence).content).find(({ tag }) => tag === TAG.bitString)
   if (bits === undefined) throw new Error('Not a public key')
   return sha256(bits.content.subarray(1)).subarray(0, 20)
 }
 
-/** Signed bytes of a certificate of version 3. */
+/** The bytes to sign of a version 3 certificate (TBSCertificate). */
 export function certificateBody(issuer: Issuer, body: CertificateBody): Uint8Array {
   return sequence(
     element(context(0), integer(Uint8Array.of(2))),
@@ -84,11 +84,11 @@ export function certificateBody(issuer: Issuer, body: CertificateBody): Uint8Arr
   )
 }
 
-/** A certificate or a list, once its body is signed. */
+/** Joins a body and its signature into a certificate or a revocation list. */
 export const signed = (body: Uint8Array, algorithm: Uint8Array, signature: Uint8Array): Uint8Array =>
   sequence(body, algorithm, bitString(signature))
 
-/** Of KeyUsage, from its first bit on: RFC 5280 section 4.2.1.3. */
+/** Bit numbers of KeyUsage: RFC 5280 section 4.2.1.3. */
 const BITS = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, cRLSign: 6 } as const
 
 const EXTENDED: Readonly<Partial<Record<Use, string>>> = {
@@ -100,14 +100,14 @@ const EXTENDED: Readonly<Partial<Record<Use, string>>> = {
 
 interface Holder {
   use: Use
-  /** Its public key, DER. */
+  /** SubjectPublicKeyInfo, DER. */
   key: Uint8Array
   names: readonly Name[]
-  /** Nothing else names it. */
+  /** True if only `names` identify the subject: then that extension is critical. */
   hasEmptySubject: boolean
 }
 
-/** `issuer` is null for a certificate that its own key signs. */
+/** `issuer` is null for a self-signed certificate. */
 export function extensionsOf({ use, key, names, hasEmptySubject }: Holder, issuer: Issuer | null): Uint8Array[] {
   const isAuthority = use === 'authority'
   const isRsa = toHex(key.subarray(0, 32)).includes(RSA_ENCRYPTION)
@@ -115,7 +115,7 @@ export function extensionsOf({ use, key, names, hasEmptySubject }: Holder, issue
   const usage = isAuthority
     ? [BITS.keyCertSign, BITS.cRLSign]
     : [BITS.digitalSignature, ...(takesKeys ? [BITS.keyEncipherment] : [])]
-  // An authority that another one makes stands at the end of its chain.
+  // An authority below another one may issue no further authorities.
   const constraints = isAuthority
     ? sequence(yes(), ...(issuer === null ? [] : [integer(Uint8Array.of(0))]))
     : sequence()
@@ -137,7 +137,7 @@ export interface Revoked {
   reason?: Reason | undefined
 }
 
-/** Signed bytes of a list of version 2. */
+/** The bytes to sign of a version 2 revocation list (TBSCertList). */
 export function listBody(
   issuer: Issuer,
   { number, from, next, revoked }: { number: Uint8Array; from: Date; next: Date; revoked: readonly Revoked[] },
@@ -153,12 +153,12 @@ export function listBody(
     issuer.name,
     time(from),
     time(next),
-    ...(entries.length === 0 ? [] : [sequence(...entries)]), // it is left out rather than empty
+    ...(entries.length === 0 ? [] : [sequence(...entries)]), // omitted if empty
     element(context(0), sequence(authorityKeyId(issuer), extension('2.5.29.20', false, integer(number)))),
   )
 }
 
-/** A subject, of parts in the order given: identifier, and kind of string. */
+/** Builds a Name from parts in the given order. `type` is an object identifier, `tag` the kind of string. */
 export function subjectName(parts: readonly { type: string; tag: number; value: string }[]): Uint8Array {
   return sequence(...parts.map(({ type, tag, value }) => element(TAG.set, sequence(oid(type), text(tag, value)))))
 }
@@ -171,7 +171,7 @@ const authorityKeyId = ({ keyId }: Issuer): Uint8Array => extension('2.5.29.35',
 const distributionPoint = (url: string): Uint8Array =>
   extension('2.5.29.31', false, sequence(sequence(element(context(0), element(context(0), text(0x86, url))))))
 
-/** A BIT STRING without zeros at its end: X.690 section 11.2.2. */
+/** BIT STRING without trailing zero bits: X.690 section 11.2.2. */
 function namedBits(bits: readonly number[]): Uint8Array {
   const last = Math.max(...bits)
   const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0)

@@ -1,4 +1,4 @@
-/** Forms with files (multipart/form-data, RFC 7578), streamed when a part of them is. */
+/** Builds forms with files (multipart/form-data, RFC 7578). A form with a streamed part is streamed. */
 
 import { toHex } from './bytes.ts'
 import type { Upload } from './request.ts'
@@ -10,7 +10,7 @@ export interface Part {
   body: Uint8Array | Upload
 }
 
-/** The boundary is random: no part has it. */
+/** The boundary has 128 random bits, so no part contains it. */
 export function multipart(parts: readonly Part[]): { type: string; body: Upload } {
   const boundary = `coffer-${toHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))}`
   const utf8 = (text: string) => new TextEncoder().encode(text)

@@ -1,25 +1,25 @@
-/** A public key as JWK (RFC 7517, 8037, 9964) and as a line for SSH (RFC 4253 section 6.6, 5656, 8709), from what `/keys/{id}` shows. */
+/** Formats the public key of `/keys/{id}` as JWK (RFC 7517, 8037, 9964) and as a line for SSH (RFC 4253 section 6.6, 5656, 8709). */
 
 import { toBase64 } from './bytes.ts'
 
 export interface PublicParts {
-  /** As the key was made: contract section 4.4. */
+  /** Type by which the key was created: contract section 4.4. */
   type: string
-  /** Bytes of RSA. */
+  /** For RSA only. */
   modulus?: Uint8Array
   publicExponent?: Uint8Array
-  /** Bytes of the others: a point, or those of Ed25519 or ML-DSA. */
+  /** For other types: an uncompressed point, or the bytes of an Ed25519 or ML-DSA key. */
   data?: Uint8Array
 }
 
-/** The type by today's names: keys made as ED25519 or ECDSA have others. */
+/** Maps the older types ED25519 and ECDSA to the current names of their curves. */
 export function curveOf({ type, data }: PublicParts): string {
   if (type === 'ED25519') return 'Curve25519'
   if (type !== 'ECDSA') return type
   return data?.length === 133 ? 'EC_P521' : data?.length === 97 ? 'EC_P384' : 'EC_P256'
 }
 
-/** Null for curves that JWK has no name for. */
+/** Null for types without a JWK form. */
 export function jwkOf(key: PublicParts): Record<string, string> | null {
   const { modulus, publicExponent, data } = key
   if (modulus && publicExponent) return { kty: 'RSA', n: base64Url(modulus), e: base64Url(publicExponent) }
@@ -33,7 +33,7 @@ export function jwkOf(key: PublicParts): Record<string, string> | null {
   return { kty: 'EC', crv, x: base64Url(data.subarray(1, 1 + half)), y: base64Url(data.subarray(1 + half)) }
 }
 
-/** Null for keys that SSH has no name for. */
+/** Null for types without an SSH form. */
 export function sshLineOf(key: PublicParts, comment: string): string | null {
   const { modulus, publicExponent, data } = key
   if (modulus && publicExponent) return line('ssh-rsa', [integer(publicExponent), integer(modulus)], comment)
@@ -49,7 +49,7 @@ function line(type: string, fields: Uint8Array[], comment: string): string {
   return `${type} ${toBase64(Uint8Array.from(blob))} ${comment}`
 }
 
-/** mpint of RFC 4251: no sign, so a zero byte before a set high bit. */
+/** Positive mpint of RFC 4251 section 5: a zero byte precedes a set high bit. */
 const integer = (bytes: Uint8Array): Uint8Array => (bytes[0]! >= 0x80 ? new Uint8Array([0, ...bytes]) : bytes)
 
 const uint32 = (value: number): number[] => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255)

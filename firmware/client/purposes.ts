@@ -1,13 +1,13 @@
-/** What keys are made for, and the type and mechanisms that it takes: contract sections 4.4 and 4.5. */
+/** Purposes of keys, with the type and the mechanisms for each: contract sections 4.4 and 4.5. */
 
 export interface Purpose {
-  /** What it is called where one is chosen. */
+  /** Label of the choice. */
   readonly title: string
   readonly type: string
-  /** Bits, of the types that have a choice. */
+  /** Bits, for types of variable length. */
   readonly length?: number
   readonly mechanisms: readonly string[]
-  /** Why these, in a sentence for whoever chooses. */
+  /** Reason for the type and mechanisms, in a sentence for the user. */
   readonly why: string
 }
 

@@ -1,8 +1,8 @@
-/** One request of the API and its answer, over whatever carries it: contract sections 1.1, 1.3 and 1.6. */
+/** Sends one API request over any transport and reads its answer: contract sections 1.1, 1.3 and 1.6. */
 
 import { toBase64 } from './bytes.ts'
 
-/** What is sent; `path` is relative to the base path and encoded. */
+/** `path` is relative to the base path and percent-encoded. */
 export interface Request<Body = Uint8Array | Upload> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
@@ -11,19 +11,19 @@ export interface Request<Body = Uint8Array | Upload> {
   signal?: AbortSignal
 }
 
-/** A body that is too large for memory. It is opened anew for each attempt. */
+/** A body too large for memory. Each attempt opens it again. */
 export interface Upload {
   bytes: number
   open(): AsyncIterable<Uint8Array>
 }
 
-/** Carries a request and gives its answer, whatever its status. Rejects when there is none. */
+/** Returns the answer whatever its status. Rejects only without an answer. */
 export type Transport<R = Request> = (request: R) => Promise<Response>
 
-/** The appliance refused. `message` is its own sentence. */
+/** Refusal by the appliance. `message` is its own sentence. */
 export class ApiError extends Error {
   readonly status: number
-  /** Seconds after which the same may be asked again; null when asking again is of no use. */
+  /** Seconds to wait before a retry; null if a retry is of no use. */
   readonly retryAfter: number | null
 
   constructor(status: number, message: string, retryAfter: number | null) {
@@ -34,27 +34,26 @@ export class ApiError extends Error {
 }
 
 export interface Options {
-  /** Query parameters; those that are undefined are left out. */
+  /** Query parameters; undefined ones are omitted. */
   query?: Readonly<Record<string, string | number | boolean | undefined>>
   accept?: string
-  /** Refused with 412 when what was read with this etag has changed since. */
+  /** ETag of a previous answer: the request is refused with 412 if the resource has changed since. */
   ifMatch?: string
   signal?: AbortSignal
 }
 
-/** Of Basic authentication, in UTF-8 (RFC 7617). */
+/** Header of Basic authentication, in UTF-8 (RFC 7617). */
 export const basicCredentials = (user: string, passphrase: string): string =>
   `Basic ${toBase64(new TextEncoder().encode(`${user}:${passphrase}`))}`
 
-/** One segment of a path; published clients of the API encode `~`, too. */
+/** Encodes one segment of a path, including `~`, which published clients encode, too. */
 export const segment = (text: string): string => encodeURIComponent(text).replaceAll('~', '%7E')
 
-/** Waits before the same is asked again. */
 type Wait = (seconds: number, attempt: number) => Promise<void>
 
-const ATTEMPTS_MAX = 6 // the first, and five that waited
+const ATTEMPTS_MAX = 6 // the first one and five retries
 
-/** Asks again after 429 and 503 that name a time, five times at most. */
+/** Retries after 429 and 503 with a `retry-after`, five times at most. */
 export function withRetries<R extends { signal?: AbortSignal }>(transport: Transport<R>, wait: Wait): Transport<R> {
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
@@ -69,7 +68,7 @@ export function withRetries<R extends { signal?: AbortSignal }>(transport: Trans
   }
 }
 
-/** Throws `ApiError` for every status from 400 on. */
+/** Throws `ApiError` for a status of 400 or above. */
 export async function expectSuccess(answer: Response): Promise<Response> {
   if (answer.status < 400) return answer
   throw new ApiError(answer.status, messageIn(await answer.text()) ?? `Status ${answer.status}`, secondsOf(answer))

@@ -1,13 +1,13 @@
 /**
- * SHA-2 of what comes in pieces (FIPS 180-4), for files that are hashed in a browser: WebCrypto takes nothing but a whole,
- * and a package of hashes would be a tenth of the page. For what is public: nothing is wiped.
+ * Incremental SHA-2 (FIPS 180-4) for files in a browser: WebCrypto hashes only complete messages, and a package of hashes would
+ * add a tenth to the page. For public data only: no state is wiped.
  */
 
 export type Sha2Name = 'SHA224' | 'SHA256' | 'SHA384' | 'SHA512'
 
 export interface Hash {
   update(bytes: Uint8Array): Hash
-  /** Ends it. */
+  /** Returns the digest. The hash cannot be used afterwards. */
   digest(): Uint8Array<ArrayBuffer>
 }
 
@@ -62,10 +62,10 @@ export const sha256 = (...pieces: Uint8Array[]): Uint8Array<ArrayBuffer> => {
   return hash.digest()
 }
 
-/** Of the digest's numbers, the halves of 64-bit ones one after the other. */
+/** Compresses one block into `state`. A 64-bit number takes two elements, the high half first. */
 type Compress = (state: Int32Array, view: DataView, at: number, filled?: unknown) => void
 
-/** The first 64 bits of the fractional parts of roots of the first primes, halves one after the other: section 4.2.3. */
+/** First 64 fractional bits of the square or cube roots of the first primes, as two halves each: section 4.2.3. */
 function rootsOfPrimes(count: number, degree: 2n | 3n): Int32Array {
   const halves: number[] = []
   for (let candidate = 2n; halves.length < 2 * count; candidate++) {
@@ -78,7 +78,7 @@ function rootsOfPrimes(count: number, degree: 2n | 3n): Int32Array {
   return Int32Array.from(halves)
 }
 
-/** The integer below the root, by bisection. */
+/** Floor of the root, by bisection. */
 function rootOf(value: bigint, degree: bigint): bigint {
   let low = 0n
   let high = 1n << 72n // above any of a prime below 2^8, shifted
@@ -95,7 +95,7 @@ const ROOTS = rootsOfPrimes(16, 2n)
 const every2nd = (halves: Int32Array, first: number): Int32Array => halves.filter((_, at) => at % 2 === first)
 const K_HIGH = every2nd(K, 0)
 
-/** Sections 5.3.2 to 5.3.5: the smaller two begin with halves of the larger ones' numbers. */
+/** Sections 5.3.2 to 5.3.5. The initial values of the shorter digests are halves of those of the longer ones. */
 const VARIANTS = {
   SHA224: () => ({ ...SMALL, initial: every2nd(ROOTS.subarray(16), 1), digestBytes: 28 }),
   SHA256: () => ({ ...SMALL, initial: every2nd(ROOTS.subarray(0, 16), 0), digestBytes: 32 }),
@@ -103,7 +103,7 @@ const VARIANTS = {
   SHA512: () => ({ ...LARGE, initial: ROOTS.subarray(0, 16), digestBytes: 64 }),
 } as const
 
-const W = new Int32Array(160) // the schedule: whoever compresses ends before another does
+const W = new Int32Array(160) // message schedule; shared, since a compression runs to its end before another begins
 
 /** Section 6.2.2. */
 const compress256: Compress = (state, view, at) => {
@@ -147,10 +147,10 @@ const compress256: Compress = (state, view, at) => {
   state[7]! += h
 }
 
-const X = new Int32Array(16) // the eight working numbers, of which the first is `first`
+const X = new Int32Array(16) // the eight working variables; `first` says which is a
 const HIGH = 2 ** 32
 
-/** Section 6.4.2, each number in two halves of 32 bits. */
+/** Section 6.4.2, with each number in two halves of 32 bits. */
 const compress512: Compress = (state, view, at) => {
   for (let i = 0; i < 32; i++) W[i] = view.getInt32(at + 4 * i)
   for (let i = 32; i < 160; i += 2) {
@@ -168,7 +168,7 @@ const compress512: Compress = (state, view, at) => {
   }
   X.set(state)
   for (let i = 0; i < 160; i += 2) {
-    // Not the numbers move, but which of them is the first: a is at `n`, h at `n + 14`.
+    // Instead of moving the variables, the position of the first rotates: a is at `n`, h at `n + 14`.
     const n = (160 - i) & 15
     const o = (place: number) => (n + place) & 15
     const ah = X[n]!

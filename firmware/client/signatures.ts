@@ -1,5 +1,5 @@
 /**
- * Modes of a key's use: which a key permits, which digest each takes, and how the same is done with OpenSSL. Contract
+ * Modes of signing and decrypting: those that a key permits, the digest of each, and the same operation with OpenSSL. Contract
  * sections 4.4, 4.5 and 6.
  */
 
@@ -8,9 +8,9 @@ import type { Sha2Name } from './sha2.ts'
 const HASHES: readonly Sha2Name[] = ['SHA224', 'SHA256', 'SHA384', 'SHA512']
 
 export interface SignMode {
-  /** As `/sign` takes it. */
+  /** Value of `mode` in `/sign`. */
   readonly mode: string
-  /** The digest that is sent, null where the message itself is. */
+  /** Digest to send; null if the message itself is sent. */
   readonly hash: Sha2Name | null
 }
 
@@ -24,7 +24,10 @@ const CURVE_HASH: Readonly<Record<string, Sha2Name>> = {
   BrainpoolP512: 'SHA512',
 }
 
-/** In the order of its mechanisms; not those with MD5 and SHA-1, which are broken. `dataBytes` is the length of an EC key's point, for keys made as `ECDSA`. */
+/**
+ * Signing modes in the order of the key's mechanisms, without MD5 and SHA-1, which are broken. `dataBytes` is the length of an EC
+ * key's point, for keys created as `ECDSA`.
+ */
 export function signModes(key: { type: string; mechanisms: readonly string[]; dataBytes?: number }): SignMode[] {
   return key.mechanisms.flatMap((mechanism): SignMode[] => {
     if (mechanism === 'EdDSA_Signature' || mechanism === 'ED25519_Signature') return [{ mode: 'EdDSA', hash: null }]
@@ -43,7 +46,7 @@ function curveHash({ type, dataBytes }: { type: string; dataBytes?: number }): S
   return CURVE_HASH[type] ?? byLength
 }
 
-/** `RAW`, `PKCS1`, `OAEP_…` and `AES_CBC`. */
+/** Returns `RAW`, `PKCS1`, `OAEP_…` and `AES_CBC`. */
 export const decryptModes = (mechanisms: readonly string[]): string[] =>
   mechanisms.flatMap((mechanism) => {
     if (mechanism === 'AES_Decryption_CBC') return ['AES_CBC']
@@ -51,7 +54,7 @@ export const decryptModes = (mechanisms: readonly string[]): string[] =>
     return match ? [match[1]!] : []
   })
 
-/** What OpenSSL is told to verify a signature of this mode; null for those that it has no command for. */
+/** OpenSSL command that verifies a signature of this mode; null for modes without one. */
 export function opensslVerify({ mode, hash }: SignMode): string | null {
   if (mode === 'EdDSA' || mode === 'ML_DSA')
     return 'openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in document -sigfile document.sig'

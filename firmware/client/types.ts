@@ -1,4 +1,4 @@
-/** What the API takes and answers: contract section 4. */
+/** Bodies of requests and answers of the API: contract section 4. */
 
 import type { AuditHead, AuditLine } from './audit-lines.ts'
 
@@ -17,7 +17,7 @@ export interface Created {
 export interface Provision {
   unlockPassphrase: string
   adminPassphrase: string
-  /** RFC 3339 in UTC, as every time here. */
+  /** RFC 3339 in UTC, as all times in this file. */
   systemTime: string
 }
 export interface PassphraseChange {
@@ -35,7 +35,7 @@ export interface UserInfo {
   role: Role
 }
 export interface UserPage {
-  /** `tags` of Operators. */
+  /** `tags` only for Operators. */
   users: (UserInfo & { user: string; tags?: string[] })[]
   /** The `after` of the next page; absent on the last. */
   next?: string
@@ -60,7 +60,7 @@ export interface KeyGenerate extends KeyAttributes {
 }
 export interface KeyImport extends KeyAttributes {
   type: string
-  /** Base64: `primeP`, `primeQ` and `publicExponent` of RSA, `data` of the others. */
+  /** Base64: `primeP`, `primeQ` and `publicExponent` for RSA, `data` for other types. */
   private: Record<string, string>
 }
 export interface Key {
@@ -73,10 +73,10 @@ export interface Key {
   label?: string
 }
 export interface KeyFilter {
-  /** Only those that the caller may use. */
+  /** True returns only keys that the caller may use. */
   filter?: boolean
   label?: string
-  /** Also of types that the clients published for NetHSM do not know. */
+  /** Includes types that clients for NetHSM do not support. */
   types?: 'all'
 }
 export interface KeyPage {
@@ -159,17 +159,17 @@ export interface SystemInfo {
   pcr: Record<string, string>
 }
 export interface Software {
-  /** This and `build` are absent in older software, whose `softwareVersion` and `softwareBuild` have them. */
+  /** Absent, as `build` is, in older versions, which have `softwareVersion` and `softwareBuild`. */
   version?: string
   build?: string
   rsaEngine: string
   updateFallback?: unknown
 }
 export interface BackupStatus {
-  /** Absent for never. */
+  /** Absent if no backup was ever completed. */
   lastComplete?: string
   defaultFormat: 'nethsm' | 'coffer'
-  /** Names of current contents that the form of a NetHSM leaves out: `chat`, `ntp` and others of contract section 8.2. */
+  /** Current contents that a NetHSM backup omits: `chat`, `ntp` and others of contract section 8.2. */
   nethsmOmits: string[]
 }
 export interface RestoreReport {
@@ -194,7 +194,7 @@ export interface Chat {
   state: 'none' | 'starting' | 'running' | 'failed'
   problem?: string
   port?: number
-  /** Absent, as all that follows, unless the chat runs; empty: the origin that a request names. */
+  /** Absent, as all members below, unless the chat runs. Empty if each client uses the origin of its own request. */
   url?: string
   users?: number
   messages?: number
@@ -206,7 +206,7 @@ export interface Chat {
 export interface ChatSettings {
   url: string
   ownerFullContentAccess: boolean
-  /** Null: a quarter of the disk. */
+  /** Null for a quarter of the disk. */
   uploadQuotaMib: number | null
   outgoingHosts: string[]
   externalPreviews: boolean

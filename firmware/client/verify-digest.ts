@@ -1,7 +1,6 @@
 /**
- * Verifies signatures over a digest that was made elsewhere, which WebCrypto cannot: RSA PKCS #1 v1.5 and PSS (RFC 8017)
- * and ECDSA (FIPS 186-5) on the curves of NIST and secp256k1. Only public numbers are computed with, so that time does
- * not matter; nothing here is for secrets.
+ * Verifies signatures over an existing digest, which WebCrypto cannot: RSA PKCS #1 v1.5 and PSS (RFC 8017), and ECDSA (FIPS
+ * 186-5) on the NIST curves and secp256k1. The arithmetic takes variable time: use it for public numbers only.
  */
 
 import { fromHex, toHex } from './bytes.ts'
@@ -13,7 +12,7 @@ interface RsaPublic {
   publicExponent: Uint8Array
 }
 
-/** Null for curves that are not known here. The curve's name is a type of key; `point` is 0x04, X, Y; `signature` is DER. */
+/** Null for unsupported curves. `curveName` is a key type, `point` is 0x04, X, Y, `signature` is DER. */
 export function verifyEcdsa(
   curveName: string,
   point: Uint8Array,
@@ -72,7 +71,7 @@ export function verifyPss(key: RsaPublic, hash: Sha2Name, digest: Uint8Array, si
   return toHex(check) === toHex(seed)
 }
 
-/** What stands before the digest: RFC 8017 section 9.2 note 1. */
+/** DER of the DigestInfo before the digest: RFC 8017 section 9.2 note 1. */
 const DIGEST_INFO: Readonly<Record<Sha2Name, string>> = {
   SHA224: '302d300d06096086480165030402040500041c',
   SHA256: '3031300d060960864801650304020105000420',
@@ -92,7 +91,7 @@ function maskOf(hash: Sha2Name, seed: Uint8Array, length: number): Uint8Array {
   return new Uint8Array(mask.slice(0, length))
 }
 
-/** RSAVP1: as many bytes as the modulus has. */
+/** RSAVP1. Returns as many bytes as the modulus has, or null if the signature is out of range. */
 function recover({ modulus, publicExponent }: RsaPublic, signature: Uint8Array): Uint8Array | null {
   const n = toNumber(modulus)
   const s = toNumber(signature)
@@ -106,7 +105,7 @@ function recover({ modulus, publicExponent }: RsaPublic, signature: Uint8Array):
 
 const toNumber = (bytes: Uint8Array): bigint => (bytes.length === 0 ? 0n : BigInt(`0x${toHex(bytes)}`))
 
-/** Two INTEGERs in a SEQUENCE, and nothing behind them; null otherwise. */
+/** Reads a SEQUENCE of two INTEGERs without trailing bytes. Returns null for anything else. */
 function readSignature(der: Uint8Array): [bigint, bigint] | null {
   try {
     const { tag, content, whole } = readElement(der)
@@ -121,7 +120,7 @@ function readSignature(der: Uint8Array): [bigint, bigint] | null {
   }
 }
 
-/** In Jacobian coordinates: x/z², y/z³; z is 0 for the point at infinity. */
+/** Jacobian coordinates: (x/z², y/z³). z is 0 for the point at infinity. */
 interface Point {
   x: bigint
   y: bigint
@@ -150,7 +149,7 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   return result
 }
 
-/** By Fermat's little theorem: the modulus is prime. */
+/** By Fermat's little theorem. `p` must be prime. */
 const inverse = (value: bigint, p: bigint): bigint => power(modulo(value, p), p - 2n, p)
 
 function multiply(point: Point, scalar: bigint, curve: Curve): Point {
@@ -190,8 +189,9 @@ function add(left: Point, right: Point, curve: Curve): Point {
 }
 
 /**
- * `p` and `a` as they are defined, `n` by what it lacks to a power of two, the rest in hex, the base point by its x and whether its y is odd: SEC 2 version 2 section 2.
- * All these primes are 3 modulo 4, which makes a square root a power (SEC 1 section 2.3.4).
+ * Parameters of SEC 2 version 2 section 2: `n` as its difference to a power of two, `b` and the base point's x in hex, and
+ * whether the base point's y is odd.
+ * All these primes are 3 modulo 4, so a square root is a power (SEC 1 section 2.3.4).
  */
 function curve(p: bigint, a: bigint, n: bigint, isOdd: boolean, ...hex: [b: string, x: string]): Curve {
   const [b, x] = hex.map((text) => BigInt(`0x${text}`)) as [bigint, bigint]

@@ -1,4 +1,4 @@
-/** Calls of the API with the credentials of one account, which no one can take out again. Contract sections 1 and 3. */
+/** Calls the API as one account. The credentials stay in a closure, so no other code can read them. Contract sections 1 and 3. */
 
 import { basicCredentials, expectSuccess, type Request, withRetries } from '../client/request.ts'
 import { type Body, send } from './transport.ts'
@@ -7,19 +7,19 @@ export interface Options {
   json?: unknown
   body?: Body
   type?: string
-  /** Of what was shown: the change is refused (412) when somebody changed it since. */
+  /** ETag of the values shown: the change is refused with 412 if they have changed since. */
   etag?: string | null
   signal?: AbortSignal
   progress?: (sent: number) => void
 }
 
 export interface Api {
-  /** The answer, which is no error. Waits out 429 and 503 as the appliance asks. */
+  /** Throws `ApiError` for a status of 400 or above. Waits and retries after 429 and 503. */
   call(method: Method, path: string, options?: Options): Promise<Response>
   json<T>(method: Method, path: string, options?: Options): Promise<T>
   text(method: Method, path: string, options?: Options): Promise<string>
   get<T>(path: string, signal?: AbortSignal): Promise<T>
-  /** With the etag that a later change names. */
+  /** Includes the etag, which a later change sends as its condition. */
   tagged<T>(path: string): Promise<Tagged<T>>
 }
 
@@ -30,14 +30,14 @@ export interface Tagged<T> {
   etag: string | null
 }
 
-const WAIT_SECONDS_MAX = 10 // whoever looks at a page tries again sooner
+const WAIT_SECONDS_MAX = 10 // a user at the screen retries sooner
 
 const ask = withRetries(
   send,
   (seconds) => new Promise((done) => setTimeout(done, Math.min(seconds, WAIT_SECONDS_MAX) * 1000)),
 )
 
-/** `null` is for what needs no account. The value of the header is made here and never leaves. */
+/** `null` makes calls without an account. The authorization header is made here and stays in the closure. */
 export function openApi(credentials: { user: string; passphrase: string } | null): Api {
   const authorization = credentials && basicCredentials(credentials.user, credentials.passphrase)
   return withHelpers(async (method, path, { json, type, etag, body, ...rest } = {}) => {
@@ -51,7 +51,7 @@ export function openApi(credentials: { user: string; passphrase: string } | null
   })
 }
 
-/** The other ways to call are made of the first. */
+/** Adds the methods that need only `call`. */
 export function withHelpers(call: Api['call']): Api {
   const json = async <T>(method: Method, path: string, options?: Options) =>
     (await (await call(method, path, options)).json()) as T

@@ -1,8 +1,11 @@
-/** A line of the audit log as a sentence: who is beside it, this says the act, how it ended and on what. Contract section 7.6. */
+/**
+ * Describes a line of the audit log: the act, its result and its object. The table shows the user in a column of its own.
+ * Contract section 7.6.
+ */
 
 import type { AuditLine } from '../client/audit-lines.ts'
 
-/** A verb and its object, as after "tried to". */
+/** Verb and object, as they follow "tried to". */
 const ACTS: Readonly<Record<string, string>> = {
   'POST /provision': 'set up the appliance',
   'POST /unlock': 'unlock',
@@ -75,7 +78,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'POST /chat/tls/generate': 'make a new TLS key of the chat',
 }
 
-/** Only refusals of reading are recorded. */
+/** Objects of GET requests: the audit log records them only when they are refused. */
 const PLACES: Readonly<Record<string, string>> = {
   account: 'an account',
   audit: 'the audit log',
@@ -125,7 +128,7 @@ export const auditResultWord = (status: number): string => {
   return status === 401 ? 'Wrong credentials' : status === 403 ? 'Refused' : 'Failed'
 }
 
-/** Names of the key, user, namespace, tag or member; what a request without any is about, its words say. */
+/** Names of the key, user, namespace, tag or member that the line concerns. Without any of them, returns all facts of the line. */
 export function auditTouched({ key, namespace, facts = {} }: Pick<AuditLine, 'key' | 'namespace' | 'facts'>): string[] {
   const named = ['user', 'namespace', 'member', 'tag', 'newId', 'made'].flatMap((name) => facts[name] ?? [])
   const own = key === '' ? [] : [namespace === '' ? key : `${namespace}/${key}`]

@@ -1,4 +1,4 @@
-/** Words of the view of the chat. */
+/** Texts of the view Chat. */
 
 export const states = { none: 'None', starting: 'Starting', running: 'Running', failed: 'Failed' }
 export const state = 'State'

@@ -1,4 +1,4 @@
-/** Words of the view of the cluster. */
+/** Texts of the view Cluster. */
 
 export const members = 'Members'
 export const alone = 'This appliance is in no cluster.'

@@ -1,9 +1,7 @@
-/** Numbers, times and bytes as people read them. */
-
 const integer = new Intl.NumberFormat('en')
 export const count = (value: number): string => integer.format(value)
 
-/** Decimal units, as disks and networks have them. */
+/** Uses decimal units (1 kB = 1000 bytes). */
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
   let at = 0
@@ -15,7 +13,7 @@ export function bytes(value: number): string {
   return `${at === 0 ? rest : rest.toFixed(rest < 10 ? 1 : 0)} ${units[at]}`
 }
 
-/** Two units at most: `3 days 4 hours`, `12 seconds`. */
+/** Two units at most, such as `3 days 4 hours` or `12 seconds`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   const parts: [number, string][] = [
@@ -33,18 +31,17 @@ export function duration(seconds: number): string {
     .join(' ')
 }
 
-/** `2026-11-24T10:00:00Z` as `2026-11-24 10:00:00 UTC`, which sorts and misleads nobody. */
+/** `2026-11-24T10:00:00Z` as `2026-11-24 10:00:00 UTC`: sorts as text and names its time zone. */
 export const time = (value: string | Date): string =>
   (typeof value === 'string' ? value : value.toISOString()).replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
 
-/** As the API wants it: RFC 3339 without fractions. */
+/** RFC 3339 without fractions, as the API expects. */
 export const timestamp = (value: Date): string => value.toISOString().replace(/\.\d+Z$/, 'Z')
 
-/** For names of files: no colons. */
+/** Time for a file name, without colons. */
 export const fileTime = (value: Date): string => timestamp(value).replaceAll(':', '')
 
 export const utf8Bytes = (text: string): number => new TextEncoder().encode(text).length
 
-/** The version of an update that was left, and the reason. */
 export const fallbackText = (fallback: unknown): string =>
   typeof fallback === 'object' && fallback !== null ? Object.values(fallback).join(': ') : String(fallback)

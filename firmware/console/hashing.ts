@@ -1,10 +1,10 @@
-/** Digests of files of any size, read piece by piece: WebCrypto hashes only what is in memory as a whole. */
+/** Hashes files of any size in pieces. WebCrypto would need the complete file in memory. */
 
 import { createSha2, type Sha2Name } from '../client/sha2.ts'
 
-const PIECE_BYTES = 4 << 20 // large enough to be fast, small enough to draw in between
+const PIECE_BYTES = 4 << 20 // large enough to be fast, small enough to redraw in between
 
-/** `progress` gets the bytes so far. Throws the signal's reason when it is aborted. */
+/** `progress` receives the number of bytes hashed. Throws the signal's reason when aborted. */
 export async function digestOf(
   file: Blob,
   name: Sha2Name,

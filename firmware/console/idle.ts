@@ -1,6 +1,6 @@
 /**
- * When nobody is there any more: ten minutes without a key, click or touch, and eight hours in all. One minute before, a
- * line counts down. What runs for long, a backup, a restore or an update, suspends the ten minutes.
+ * Signs out after ten minutes without a key, click or touch, and after eight hours in any case. One minute before, a line counts
+ * down. A running backup, restore or update suspends the ten minutes.
  */
 
 import { signal } from '@preact/signals'
@@ -10,10 +10,10 @@ export const SESSION_HOURS_MAX = 8
 const WARNING_SECONDS = 60
 const SETTING = 'coffer-idle' // {"minutes", "hours"}: nothing secret is ever stored
 
-/** Seconds until the accounts are dropped, while there is a minute or less. */
+/** Seconds until sign-out, or null while more than a minute remains. */
 export const secondsLeft = signal<number | null>(null)
 
-/** May only shorten what the page comes with. */
+/** The user's limits. They can shorten the defaults, not lengthen them. */
 export const limits = signal(readLimits())
 
 let active = Date.now()
@@ -38,10 +38,10 @@ export function endSession(): void {
 
 let held = 0
 
-/** Something runs that makes the appliance silent or Locked for a while, and whoever started it wants to see how it ends. */
+/** True while a restore or update runs. The appliance may not answer or may be Locked meanwhile, and the user wants to see the result. */
 export const isHeld = (): boolean => held > 0
 
-/** While `work` runs nobody is idle, and the view stays. */
+/** Suspends the idle limit and keeps the current view while `work` runs. */
 export async function holdView<T>(work: () => Promise<T>): Promise<T> {
   held++
   try {
@@ -51,7 +51,7 @@ export async function holdView<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** While `work` runs nobody is idle. */
+/** Suspends the idle limit while `work` runs. */
 export async function suspendIdle<T>(work: () => Promise<T>): Promise<T> {
   running++
   try {
@@ -81,12 +81,12 @@ export function watchIdle(drop: (reason: 'idle' | 'long') => void): void {
     secondsLeft.value = left <= WARNING_SECONDS * 1000 ? Math.ceil(left / 1000) : null
   }
   setInterval(look, 1000)
-  // A computer that slept shows nothing of before.
+  // After sleep, check the limits at once: do not show the old view.
   addEventListener('visibilitychange', look)
   addEventListener('focus', look)
 }
 
-/** What was typed and never sent. */
+/** Clears passphrases that were typed and not sent. */
 export function emptyPassphrases(): void {
   const fields = document.querySelectorAll<HTMLInputElement>('[type=password], [autocomplete$=password]')
   for (const field of fields) field.value = ''

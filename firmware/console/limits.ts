@@ -1,4 +1,4 @@
-/** Bounds of the API that the page tells before a request is made: contract sections 1.2 and 4.1. */
+/** Limits of the API that the console checks before it sends a request: contract sections 1.2 and 4.1. */
 
 export const PASSPHRASE_BYTES_MIN = 10
 export const PASSPHRASE_BYTES_MAX = 200

@@ -1,8 +1,6 @@
-/** Loads on-demand.ts. */
-
 import * as words from './words.ts'
 
-/** Throws `Error` if there is no such script: the page is older than the appliance, or the appliance is away. */
+/** Loads on-demand.ts. Throws `Error` if the script is missing: the page is older than the appliance, or the appliance does not answer. */
 export const loadOnDemand = (): Promise<typeof import('./on-demand.ts')> =>
   import('./on-demand.ts').catch(() => {
     throw new Error(words.partMissing)

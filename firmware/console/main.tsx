@@ -1,4 +1,4 @@
-/** The page that administers the appliance: what the browser runs first. Which view is shown follows state, role and route. */
+/** Entry point of the web console. State, role and route decide which view is shown. */
 
 import type { ComponentChildren } from 'preact'
 import { render } from 'preact'
@@ -40,15 +40,14 @@ import * as words from './words.ts'
 interface View {
   readonly need: Need
   readonly page: (props: ViewProps) => ComponentChildren
-  /** One of what the view lists, by what follows its name. */
+  /** View of one listed object; `id` comes from the route. */
   readonly one?: (props: ViewProps & { id: string }) => ComponentChildren
-  /** Shown to those, too, who are then asked for an account that may. */
+  /** True if users without the required role see the view in the list, too. It asks them for an account that has it. */
   readonly also?: () => boolean
 }
 
 type OnDemand = Awaited<ReturnType<typeof loadOnDemand>>
 
-/** A view of the script that is loaded on demand. */
 function onDemand(pick: (parts: OnDemand) => View['page']): View['page'] {
   return function OnDemand(props) {
     const loaded = useLoad(async () => ({ View: pick(await loadOnDemand()) }), [])
@@ -59,7 +58,7 @@ function onDemand(pick: (parts: OnDemand) => View['page']): View['page'] {
 
 const ADMINISTRATOR: Need = { roles: ['Administrator'] }
 
-/** In the order of the list. */
+/** In the order of the navigation. */
 const VIEWS: Readonly<Record<ViewName, View>> = {
   overview: { need: { roles: [...ROLES] }, page: OverviewPage },
   keys: { need: { roles: ['Administrator', 'Operator'] }, page: KeysPage, one: KeyPage },
@@ -140,7 +139,7 @@ applyTheme()
 watchRoute(() => scrollTo(0, 0))
 watchState()
 watchIdle(signOutAll)
-// The browser may keep the page to show it again: then without anybody in it.
+// The browser may keep the page and show it again; nobody may be signed in then.
 addEventListener('pagehide', () => {
   signOutAll('left')
   emptyPassphrases()

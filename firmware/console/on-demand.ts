@@ -1,4 +1,4 @@
-/** Parts of the page that few visits need: a script of its own, which the browser loads with the first of them. */
+/** Parts that few visits need, in a script of their own. The browser loads it with the first of them. */
 
 export { verifyExport } from '../client/audit-verify.ts'
 export { verifyEcdsa, verifyPkcs1, verifyPss } from '../client/verify-digest.ts'

@@ -1,4 +1,4 @@
-/** Numbers over time: what a counter gains, and the line that shows it. */
+/** Rates of counters over time, and the chart line of a series. */
 
 export type Numbers = Readonly<Record<string, number>>
 
@@ -7,7 +7,7 @@ export interface Sample {
   numbers: Numbers
 }
 
-/** What a counter gained a second between two samples; a restart, at which it begins anew, is no loss. */
+/** Increase of a counter per second between two samples; 0 if a restart has reset the counter. */
 export function rates(taken: readonly Sample[], of: (numbers: Numbers) => number): number[] {
   return taken.slice(1).map((sample, at) => {
     const before = taken[at]!
@@ -18,7 +18,7 @@ export function rates(taken: readonly Sample[], of: (numbers: Numbers) => number
 export const WIDTH = 100
 export const HEIGHT = 30
 
-/** The path of SVG for values drawn from left to right, the largest on top. Two values at least. */
+/** SVG path of the values, from left to right with the largest on top. Needs at least two values. */
 export function sparkPath(values: readonly number[]): string {
   if (values.length < 2) return ''
   const top = Math.max(...values)

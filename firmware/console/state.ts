@@ -1,4 +1,4 @@
-/** What the whole page knows: the state of the appliance, its clock, and who is signed in. */
+/** Global state of the page: the appliance's state, its clock, and the accounts signed in. */
 
 import { computed, signal } from '@preact/signals'
 import { ApiError } from '../client/request.ts'
@@ -7,25 +7,25 @@ import { type Api, openApi, withHelpers } from './api.ts'
 import { beginSession, endSession, isHeld } from './idle.ts'
 import { send } from './transport.ts'
 
-/** Those of contract section 2, and what the page sees from outside. */
+/** States of contract section 2, and those that only the browser sees. */
 export type State = 'Unprovisioned' | 'Locked' | 'Operational' | 'Failed' | 'Trial' | 'Unreachable' | 'Starting'
 
 export const ROLES = ['Administrator', 'Operator', 'Metrics', 'Backup'] as const
 export type Role = (typeof ROLES)[number]
 
 export const state = signal<State>('Starting')
-/** When it became that, by this computer's clock. */
+/** Time of the last state change, by this computer's clock. */
 export const stateSince = signal(Date.now())
-/** What the appliance's clock is ahead of this computer's. */
+/** Offset of the appliance's clock from this computer's. */
 export const aheadMs = signal(0)
 
 const POLL_MS = 2000
 const POLL_MS_HIDDEN = 10_000
 const ANSWER_MS_MAX = 8000
-const MISSES_MAX = 2 // one answer that is lost is no reason to clear the page
-const CLOCK_STEP_MS = 2000 // `date` has whole seconds: less is no difference
+const MISSES_MAX = 2 // one lost answer must not clear the page
+const CLOCK_STEP_MS = 2000 // the header `date` has whole seconds, so smaller differences mean nothing
 
-/** Asks for the state now and then for ever, and sooner when somebody comes back to the page. */
+/** Polls the state for as long as the page is open, and at once when the tab becomes visible. */
 export function watchState(): void {
   let misses = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -48,7 +48,7 @@ export function watchState(): void {
 }
 
 let lookAgain: () => Promise<void> = async () => {}
-/** After something that changes the state. */
+/** Polls at once, for use after an act that changes the state. */
 export const refreshState = (): Promise<void> => lookAgain()
 
 async function askState(): Promise<void> {
@@ -78,7 +78,6 @@ function become(next: State): void {
   stateSince.value = Date.now()
 }
 
-/** Now, by the appliance's clock. */
 export const applianceNow = (): Date => new Date(Date.now() + aheadMs.value)
 
 export interface Account {
@@ -91,18 +90,18 @@ export interface Account {
 
 export const ACCOUNTS_MAX = 4
 export const accounts = signal<readonly Account[]>([])
-/** Why the form to sign in is shown again: a word of `words.signIn`, or nothing. */
+/** Reason for the sign-out: a key of `words.signInReasons`, or empty. */
 export const signedOutBecause = signal<'' | 'idle' | 'long' | 'left'>('')
-/** The user whose passphrase is asked for again, after a 401. */
+/** User whose passphrase must be typed again after a 401. */
 export const askAgain = signal('')
 
-/** Beside the signals: what is drawn never holds anything that can use a passphrase. */
+/** Kept apart from the signals, so that no rendered data can reach a passphrase. */
 const apis = new Map<number, Api>()
 let lastId = 0
 
 export const anonymous: Api = openApi(null)
 
-/** Throws `ApiError` with 401 when user or passphrase are wrong. Replaces the account of the same user. */
+/** Throws `ApiError` with 401 if the user or passphrase is wrong. Replaces an account of the same user. */
 export async function signIn(user: string, passphrase: string): Promise<Account> {
   const api = openApi({ user, passphrase })
   const me = await api.get<T.Account>('/account')
@@ -136,21 +135,20 @@ export function signOutAll(reason: '' | 'idle' | 'long' | 'left'): void {
 }
 
 export interface Need {
-  /** The first is preferred. */
+  /** Roles with the right; the first is preferred. */
   readonly roles: readonly [Role, ...Role[]]
-  /** Only users outside any namespace. */
   readonly root?: boolean
 }
 
 export const ROOT_ADMINISTRATOR: Need = { roles: ['Administrator'], root: true }
 
-/** The account that a view uses: the one signed in last of those that may. */
+/** Account that a view uses: the last one signed in with the preferred role, else with another role that has the right. */
 export function accountFor({ roles, root = false }: Need): Account | null {
   const may = accounts.value.filter(({ role, namespace }) => roles.includes(role) && !(root && namespace !== null))
   return may.findLast(({ role }) => role === roles[0]) ?? may.at(-1) ?? null
 }
 
-/** Calls with an account's credentials; a 401 signs it out, and the view asks for it again. */
+/** Calls as the account. A 401 signs it out, and the view asks for the passphrase again. */
 export function apiOf(account: Account): Api {
   const api = apis.get(account.id)
   if (api === undefined) return anonymous

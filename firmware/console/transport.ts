@@ -1,27 +1,26 @@
 /**
- * How the page reaches its appliance: `fetch` that sends and keeps no credentials of the browser's own, so that a 401 never
- * opens its window and no other page can act in a user's name; and XMLHttpRequest where bytes sent have to be counted.
+ * Sends requests to the appliance. `fetch` sends and stores no credentials of the browser, so a 401 opens no dialog and no other
+ * site can act as a user. XMLHttpRequest is used where bytes sent must be counted.
  */
 
 import type { Request } from '../client/request.ts'
 
-/** What a browser sends, which may be a file that is in no memory. */
+/** Body of a request. A file is not read into memory. */
 export type Body = XMLHttpRequestBodyInit
 
 export interface Call extends Request<Body> {
-  /** Bytes of the body so far. */
   progress?: (sent: number) => void
 }
 
 export const BASE = '/api/v1'
 
-/** Throws `TypeError` when there is no answer, and the signal's reason. */
+/** Throws `TypeError` without an answer, or the signal's reason when aborted. */
 export function send({ path, progress, ...request }: Call): Promise<Response> {
   if (progress) return upload({ path, ...request }, progress)
   return fetch(BASE + path, { ...request, credentials: 'omit', redirect: 'error', cache: 'no-store' })
 }
 
-/** Requests of this kind go out only after a cheap one with the same credentials: a 401 would open the browser's window. */
+/** Sends with XMLHttpRequest. Check the credentials with a small request before: a 401 would open the browser's own dialog. */
 function upload({ method, path, headers, body, signal }: Call, progress: (sent: number) => void) {
   return new Promise<Response>((done, fail) => {
     const request = new XMLHttpRequest()

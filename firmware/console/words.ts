@@ -1,4 +1,4 @@
-/** All words of the page. Another language is another file of this form. */
+/** All texts of the page. A translation is another file with the same names. */
 
 import { bytes, count, duration } from './format.ts'
 

@@ -11,13 +11,13 @@ export function encryptAesCbc(key: Uint8Array, iv: Uint8Array, message: Uint8Arr
   return complete(createCipheriv(cipherOf(key), key, iv), message)
 }
 
-/** The same length comes out: padding is the caller's business. */
+/** Returns as many bytes as `encrypted` has: padding is up to the caller. */
 export function decryptAesCbc(key: Uint8Array, iv: Uint8Array | undefined, encrypted: Uint8Array): Uint8Array {
   check(key, iv, encrypted, 'encrypted')
   return complete(createDecipheriv(cipherOf(key), key, iv), encrypted)
 }
 
-/** The end yields nothing without padding, but frees the key schedule, which OpenSSL wipes. */
+/** `final` returns nothing without padding, but frees the key schedule, which OpenSSL wipes. */
 function complete(cipher: Cipheriv | Decipheriv, data: Uint8Array): Uint8Array {
   const result = cipher.setAutoPadding(false).update(data)
   cipher.final()
@@ -32,8 +32,8 @@ function check(key: Uint8Array, iv: Uint8Array | undefined, data: Uint8Array, fi
   }
   if (iv === undefined) throw new CofferError('invalid', 'iv: required for AES_CBC')
   if (iv.length !== BLOCK_BYTES) throw new CofferError('invalid', `iv: must have ${BLOCK_BYTES} bytes`)
-  // A published client knows wrong lengths by the words "argument length". Nothing in, nothing out is refused as well:
-  // clients take no empty field for an answer.
+  // A published client recognizes wrong lengths by the words "argument length". An empty field is refused as well: clients do not
+  // accept an empty field in the answer.
   if (data.length === 0 || data.length % BLOCK_BYTES !== 0) {
     throw new CofferError('invalid', `${field}: argument length must be a positive multiple of ${BLOCK_BYTES} bytes`)
   }

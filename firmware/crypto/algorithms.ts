@@ -1,4 +1,4 @@
-/** What each key type, mechanism and mode is and which fit together. Contract sections 4.4, 4.5 and 5 (rows 2, 3, 5). */
+/** Key types, mechanisms and modes, and their valid combinations. Contract sections 4.4, 4.5 and 5 (rows 2, 3, 5). */
 
 import { CofferError } from '../base/error.ts'
 import {
@@ -15,15 +15,14 @@ import {
 
 // ---- key types
 
-/** Lengths of one elliptic-curve type and its name in ASN.1. */
 export interface Curve {
-  /** Private scalar, also one coordinate of the point. */
+  /** Length of the private scalar, and of each coordinate of a point. */
   fieldBytes: number
-  /** The exact length of the digest that ECDSA signs. */
+  /** Length of the digest that ECDSA signs. */
   digestBytes: number
-  /** The digest of certificate requests, `digestBytes` long. */
+  /** Hash for certificate requests, `digestBytes` long. */
   hash: 'SHA256' | 'SHA384' | 'SHA512'
-  /** Named curve: SEC 2, RFC 5639. */
+  /** Named curve of SEC 2 or RFC 5639. */
   oid: string
 }
 
@@ -48,13 +47,13 @@ export const ML_DSA_OIDS: Readonly<Record<MlDsaKeyType, string>> = {
 
 export const isMlDsaKeyType = (type: KeyType): type is MlDsaKeyType => Object.hasOwn(ML_DSA_OIDS, type)
 
-/** Seed and public key of Ed25519, RFC 8032. */
+/** Length of the seed and of the public key: RFC 8032. */
 export const ED25519_BYTES = 32
 export const ED25519_OID = '1.3.101.112' // RFC 8410
 export const RSA_BITS = { min: 1024, max: 8192 }
 const GENERIC_BITS = { min: 128, max: 8192 }
 
-/** Both vocabularies; a key keeps the spelling it was created with. */
+/** Includes the older names. A key retains the name it was created with. */
 export const KEY_TYPE_NAMES = [...KEY_TYPES, 'ED25519', 'ECDSA'] as const
 export type KeyTypeName = (typeof KEY_TYPE_NAMES)[number]
 
@@ -66,7 +65,7 @@ const ECDSA_BY_LENGTH: Readonly<Record<number, KeyType>> = {
 }
 const ECDSA_BY_DATA_BYTES: Readonly<Record<number, KeyType>> = { 32: 'EC_P256', 48: 'EC_P384', 66: 'EC_P521' }
 
-/** The key to generate: its type and, for RSA and Generic, its checked length. Other types ignore `length`. */
+/** Type of the key to generate and, for RSA and Generic, its checked length. Other types ignore `length`. */
 export function resolveGenerate(name: KeyTypeName, length?: number): { type: KeyType; bits?: number } {
   if (name === 'ED25519') return { type: 'Curve25519' }
   if (name === 'ECDSA') {
@@ -78,7 +77,7 @@ export function resolveGenerate(name: KeyTypeName, length?: number): { type: Key
   return { type: name, bits: checkBits(name, length) }
 }
 
-/** Refuses lengths outside the bounds of the type. */
+/** Throws CofferError `invalid` if the length is out of range. */
 export function checkBits(type: 'RSA' | 'Generic', bits: number | undefined): number {
   const { min, max } = type === 'RSA' ? RSA_BITS : GENERIC_BITS
   if (bits === undefined) throw new CofferError('invalid', `length: required for ${type} keys`)
@@ -88,7 +87,7 @@ export function checkBits(type: 'RSA' | 'Generic', bits: number | undefined): nu
   return bits
 }
 
-/** The type of an imported key; `ECDSA` is told apart by the length of its data. */
+/** Type of an imported key. The length of the data selects the curve of `ECDSA`. */
 export function resolveImport(name: KeyTypeName, dataBytes: number): KeyType {
   if (name === 'ED25519') return 'Curve25519'
   if (name !== 'ECDSA') return name
@@ -99,7 +98,6 @@ export function resolveImport(name: KeyTypeName, dataBytes: number): KeyType {
 
 // ---- mechanisms
 
-/** In canonical order. */
 export const MECHANISMS = [
   'RSA_Decryption_RAW',
   'RSA_Decryption_PKCS1',
@@ -117,13 +115,13 @@ export const MECHANISMS = [
 ] as const
 export type Mechanism = (typeof MECHANISMS)[number]
 
-/** With the second name for EdDSA of the original description; a key keeps the spelling it was created with. */
+/** Includes the older name for EdDSA. A key retains the name it was created with. */
 export const MECHANISM_NAMES = [...MECHANISMS, 'ED25519_Signature'] as const
 export type MechanismName = (typeof MECHANISM_NAMES)[number]
 
 const canonical = (name: MechanismName): Mechanism => (name === 'ED25519_Signature' ? 'EdDSA_Signature' : name)
 
-/** In canonical order, without duplicates. */
+/** Sorts into the order of `MECHANISMS` and removes duplicates. */
 export function sortMechanisms(names: readonly MechanismName[]): MechanismName[] {
   const byMechanism = new Map<Mechanism, MechanismName>()
   for (const name of names) if (!byMechanism.has(canonical(name))) byMechanism.set(canonical(name), name)
@@ -152,7 +150,7 @@ export function mechanismFits(name: MechanismName, type: KeyType): boolean {
 
 // ---- modes
 
-/** As requests name them; `signMode` maps them to what the pool understands. */
+/** Names in requests; `signMode` maps them to the pool's modes. */
 export const SIGN_MODE_NAMES = [
   'PKCS1',
   ...HASHES.map((hash) => `PKCS1_${hash}` as const),
@@ -176,7 +174,7 @@ export const ENCRYPT_MODES: readonly EncryptMode[] = ['AES_CBC']
 
 export const signMode = (name: SignModeName): SignMode => (name === 'ED25519' ? 'EdDSA' : name)
 
-/** Every mode a mechanism permits, by what the key is used for. */
+/** Modes that a mechanism permits, by use. */
 export interface Permissions {
   sign: readonly SignMode[]
   decrypt: readonly DecryptMode[]
@@ -218,7 +216,7 @@ function permissionsOf(mechanism: Mechanism): Permissions {
 
 const PERMISSIONS = new Map<Mechanism, Permissions>(MECHANISMS.map((name) => [name, permissionsOf(name)]))
 
-/** Whether one of a key's mechanisms permits the mode. */
+/** True if one of the mechanisms permits the mode. */
 export function permits<Use extends keyof Permissions>(
   mechanisms: readonly MechanismName[],
   use: Use,

@@ -1,4 +1,4 @@
-/** Sealing as a NetHSM does it, for its backups: AES-256-GCM (NIST SP 800-38D) with a random nonce. Contract section 8.1. */
+/** Sealing for NetHSM backups: AES-256-GCM (NIST SP 800-38D) with a random nonce. Contract section 8.1. */
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -9,10 +9,10 @@ const ALGORITHM = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** What a sealed message is longer than the message. */
+/** Bytes that sealing adds to a message. */
 export const GCM_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
 
-/** Nonce, ciphertext, tag. `context` is authenticated with it. */
+/** Returns nonce, ciphertext and tag. `context` is authenticated, too. */
 export function sealGcm(key: Uint8Array, context: string, message: Uint8Array, random: Random): Uint8Array {
   const nonce = random(NONCE_BYTES)
   const cipher = untraced(() => createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES }))
@@ -20,7 +20,7 @@ export function sealGcm(key: Uint8Array, context: string, message: Uint8Array, r
   return concatBytes(nonce, cipher.update(message), cipher.final(), cipher.getAuthTag())
 }
 
-/** The message, which the caller wipes, or null when key, context or any bit is another one. */
+/** Returns the message, which the caller wipes. Returns null if the key, the context or any bit differs. */
 export function openGcm(key: Uint8Array, context: string, sealed: Uint8Array): Uint8Array | null {
   if (sealed.length < GCM_OVERHEAD_BYTES) return null
   const tagAt = sealed.length - TAG_BYTES
@@ -38,8 +38,8 @@ export function openGcm(key: Uint8Array, context: string, sealed: Uint8Array): U
 }
 
 /**
- * Node 24 asks by an exception whether a key in bytes is one of its objects, twice. Without its stack trace, what it makes
- * of a key takes a third of the time. An object is no way out: it leaves its copy of the key to the collector.
+ * Node 24 throws an exception internally, twice, to test whether a key in bytes is a key object. Without stack traces this takes
+ * a third of the time. A key object is no alternative: its copy of the key is left to the garbage collector.
  */
 function untraced<T>(make: () => T): T {
   const limit = Error.stackTraceLimit

@@ -1,6 +1,6 @@
 /**
- * HMAC-SHA-256 (RFC 2104) of many short messages under one key: two calls of the runtime's hash each, and nothing that is made
- * for either. Opening a store of 100,000 records asks for as many.
+ * HMAC-SHA-256 (RFC 2104) of many short messages under one key, with two calls of Node's hash and no allocations for each.
+ * Opening a store of 100,000 records computes as many.
  */
 
 import { hash } from 'node:crypto'
@@ -8,16 +8,15 @@ import { wipe } from '../base/secret.ts'
 
 const BLOCK_BYTES = 64
 export const MAC_BYTES = 32
-const MESSAGE_BYTES = 4096 // a longer one gets memory of its own
+const MESSAGE_BYTES = 4096 // longer messages get memory of their own
 
 interface Mac {
-  /** Of one part after the other: 32 bytes, four at once, valid until the next call. */
+  /** MAC of the concatenated parts: 32 bytes as eight integers, valid until the next call. */
   of(first: Uint8Array, second?: Uint8Array): Int32Array
-  /** Wipes the key. */
   close(): void
 }
 
-/** `key`: 32 bytes, read and not kept. */
+/** `key` has 32 bytes and is copied. */
 export function createMac(key: Uint8Array): Mac {
   const inner = Buffer.alloc(BLOCK_BYTES + MESSAGE_BYTES)
   const outer = Buffer.alloc(BLOCK_BYTES + MAC_BYTES)

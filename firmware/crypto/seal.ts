@@ -1,4 +1,4 @@
-/** Sealing with XSalsa20-Poly1305 (NaCl's secretbox), and keys derived by HKDF-SHA-256 (RFC 5869) to seal with. */
+/** Seals with XSalsa20-Poly1305 (NaCl's secretbox), and derives keys for it with HKDF-SHA-256 (RFC 5869). */
 
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -8,13 +8,13 @@ import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from './random.ts'
 
 export const SEAL_KEY_BYTES = 32
-const NONCE_BYTES = 24 // long enough to be drawn at random for any number of records
+const NONCE_BYTES = 24 // long enough for random nonces for any number of records
 const TAG_BYTES = 16
-const PAD_BYTES = 32 // zero bytes that NaCl's interface wants before the message
+const PAD_BYTES = 32 // zero bytes that NaCl's interface requires before the message
 
-const scratch = new Uint8Array(4096) // where sealed bytes are laid out to be opened; never anything secret
+const scratch = new Uint8Array(4096) // buffer for sealed bytes; never contains secrets
 
-/** What a sealed message is longer than the message. */
+/** Bytes that sealing adds to a message. */
 export const SEAL_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
 
 /** Returns a random nonce followed by the box. */
@@ -37,8 +37,8 @@ export function seal(key: Uint8Array, message: Uint8Array, random: Random): Uint
 }
 
 /**
- * The message, or null when the key is another one or any bit of the sealed bytes has changed. It lies in `room`, where that is
- * given and has room for it and a few bytes more, else in memory of its own.
+ * Returns the message, or null if the key or any bit differs. Uses `room` if it is given and long enough for the message and a
+ * few more bytes, else memory of its own.
  */
 export function unseal(key: Uint8Array, sealed: Uint8Array, room?: Uint8Array): Uint8Array | null {
   expectKey(key)
@@ -49,7 +49,7 @@ export function unseal(key: Uint8Array, sealed: Uint8Array, room?: Uint8Array): 
   const begin = SEAL_OVERHEAD_BYTES - PAD_BYTES
   box.fill(0, begin, SEAL_OVERHEAD_BYTES)
   const padded = room !== undefined && bytes <= room.length ? room : newSecret(bytes)
-  // One run of the stream gives the key of the tag, where the zero bytes were, and the message: secretbox_open makes two.
+  // One run of the stream yields the key of the tag, from the zero bytes, and the message. secretbox_open needs two runs.
   lowlevel.crypto_stream_xor(padded, 0, box, begin, bytes, sealed, key)
   const wrong = lowlevel.crypto_onetimeauth_verify(
     sealed,
@@ -63,11 +63,11 @@ export function unseal(key: Uint8Array, sealed: Uint8Array, room?: Uint8Array): 
   return wrong === 0 ? padded.subarray(PAD_BYTES, bytes) : null
 }
 
-/** A key for one purpose, independent of those for any other purpose. */
+/** Derives a key for one purpose, independent of those for other purposes. */
 export const deriveSealKey = (secret: Uint8Array, purpose: string): Uint8Array =>
   hkdf(sha256, secret, undefined, utf8ToBytes(purpose), SEAL_KEY_BYTES)
 
-/** Takes the same time wherever equally long arguments differ. */
+/** Compares in constant time for arguments of equal length. */
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && (a.length === 0 || nacl.verify(a, b))
 
@@ -75,7 +75,7 @@ function expectKey(key: Uint8Array): void {
   if (key.length !== SEAL_KEY_BYTES) throw new TypeError(`key must have ${SEAL_KEY_BYTES} bytes`)
 }
 
-// The public secretbox leaves a copy of the message behind that nobody can wipe, and copies byte by byte.
+// The public secretbox leaves a copy of the message that cannot be wiped, and copies byte by byte.
 const { lowlevel } = nacl as unknown as {
   lowlevel: {
     crypto_secretbox(box: Uint8Array, padded: Uint8Array, bytes: number, nonce: Uint8Array, key: Uint8Array): 0
@@ -89,7 +89,7 @@ const { lowlevel } = nacl as unknown as {
       nonce: Uint8Array,
       key: Uint8Array,
     ): 0
-    /** Poly1305; of nonce and key the first bytes count. */
+    /** Poly1305. Only the first bytes of nonce and key are used. */
     crypto_onetimeauth_verify(
       tag: Uint8Array,
       tagBegin: number,

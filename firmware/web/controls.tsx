@@ -1,10 +1,10 @@
-/** Buttons, fields and dialogs of the pages for browsers. They have no words of their own. */
+/** Buttons, fields and dialogs that both pages share. They contain no text of their own. */
 
 import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** Says what is being done in place of its text, and is not clicked twice. */
+/** A button. While `busy`, it shows that text and ignores clicks. */
 export function Action(props: {
   busy?: string | false | undefined
   kind?: string
@@ -31,12 +31,12 @@ export function Action(props: {
   )
 }
 
-/** A signal of a text, or what looks like one. */
+/** Satisfied by a signal of a string. */
 export interface Text {
   value: string
 }
 
-/** One member of a signal's object as a text. */
+/** Binds a field to one member of a signal's object. */
 export const member = (of: Signal<Record<string, string>>, name: string): Text => ({
   get value() {
     return of.value[name] ?? ''
@@ -150,7 +150,7 @@ export function Select(props: {
   )
 }
 
-/** The browser's dialog: focus goes in, stays in, and goes back to what opened it. */
+/** The browser's modal dialog, which holds the focus and returns it when closed. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -169,7 +169,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   )
 }
 
-/** Text as it stands. What scrolls has to be reached by keyboard, and to have a name. */
+/** Preformatted text. The scrollable box takes the keyboard focus and therefore needs a name. */
 export function Code({ label, text }: { label: string; text: string }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields

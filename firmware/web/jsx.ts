@@ -1,3 +1,3 @@
-/** What elements become in the bundle: `tools/build-console.ts` injects this module into every file. */
+/** Runtime of JSX elements: `tools/build-console.ts` injects this module into every file. */
 
 export { createElement, Fragment } from 'preact'

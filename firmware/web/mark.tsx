@@ -1,4 +1,3 @@
-/** The padlock of the product. */
 export function Mark() {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true">

@@ -2,14 +2,14 @@
 
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 
-/** Closing the browser's own dialog, or stopping what runs, needs no message. */
+/** Canceling the browser's own dialog or a running act needs no message. */
 const isDismissal = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
 
 export interface Run {
-  /** What is being done, or false. */
+  /** Description of the running action, or false. */
   readonly busy: ReadonlySignal<string | false>
   readonly error: Signal<unknown>
-  /** True when it was done. One at a time: another is left out. */
+  /** Resolves to true on success. Returns false at once while another action runs. */
   start(saying: string, work: () => Promise<unknown>): Promise<boolean>
   say(text: string): void
 }

@@ -1,4 +1,4 @@
-/** Light or dark: as the computer has it, unless one is chosen. */
+/** Light or dark theme: the system's, unless the user chooses one. */
 
 import { effect, signal } from '@preact/signals'
 

@@ -1,4 +1,4 @@
-/** The box in which people write. Its text stays until the outbox has the message. */
+/** The compose box. Its text stays until the outbox has the message. */
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -55,7 +55,7 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
   useEffect(() => {
     const box = field.current
     if (box === null) return
-    // As tall as its text; the style sheet says how tall at most.
+    // Fits the height to the text; the style sheet limits it.
     box.style.height = 'auto'
     box.style.height = `${box.scrollHeight + 2}px`
   }, [text.value, preview.value])

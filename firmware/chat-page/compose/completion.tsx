@@ -1,4 +1,4 @@
-/** Completion at the cursor of the box: a list above it, arrows and Enter or Tab, Escape. */
+/** Completion at the cursor of the compose box: a list above it, controlled by arrow keys, Enter or Tab, and Escape. */
 
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
@@ -25,7 +25,7 @@ interface CompletionOptions {
   field: RefObject<HTMLTextAreaElement | null>
   text: string
   set: (text: string) => void
-  /** `keyOf` the conversation. */
+  /** `keyOf` the conversation of the box. */
   here: string
 }
 
@@ -34,13 +34,13 @@ interface Completion {
   readonly found: ReadonlySignal<readonly Suggestion[]>
   readonly chosen: ReadonlySignal<number>
   readonly attributes: Record<string, string | undefined>
-  /** Somebody typed. */
+  /** Call it after the text or the cursor has changed. */
   look(): void
   close(): void
   choose(at: number): void
-  /** Where the cursor is to be after the next drawing. */
+  /** Sets the cursor after the next render. */
   moveTo(cursor: number): void
-  /** True: the key was for the list. */
+  /** True if the list has handled the key. */
   onKeyDown(event: KeyboardEvent): boolean
 }
 
@@ -74,7 +74,7 @@ export function useCompletion({ realm, field, text, set, here }: CompletionOptio
         found.value = all
         chosen.value = 0
       },
-      () => {}, // without an answer nothing is completed
+      () => {}, // offline: no suggestions
     )
   }
   const choose = (at: number) => {
@@ -158,7 +158,7 @@ async function suggestionsFor(
   }
 }
 
-const TOPICS_KEPT_MS = 30_000 // of one word that is being typed
+const TOPICS_KEPT_MS = 30_000 // topics of one channel while the user types
 
 export function SuggestionList({ completion: { id, found, chosen, choose } }: { completion: Completion }) {
   return (
@@ -169,7 +169,7 @@ export function SuggestionList({ completion: { id, found, chosen, choose } }: { 
       {found.value.length > 0 && (
         <div class="suggestions" role="listbox" id={id} aria-label={words.suggestionList}>
           {found.value.map(({ key, label, about }, at) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the box, which keeps the focus
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the box keeps the focus and handles the keys
             <div
               key={key}
               id={`${id}-${at}`}

@@ -1,13 +1,13 @@
-/** Large pictures made smaller before they leave the browser; what they say of place and camera stays behind. */
+/** Shrinks large pictures before the upload. This also removes metadata about place and camera. */
 
 const SIDE_PX_MAX = 2560 // sharp on a large screen
 const QUALITY = 0.85
 const KINDS: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/webp'])
 
-/** Null: it is no such picture, or small enough. What the browser cannot read is sent as it is. */
+/** Null if the file is not such a picture, is small enough, or cannot be read by the browser: it is sent unchanged. */
 export async function shrink(file: File): Promise<File | null> {
   if (!KINDS.has(file.type)) return null
-  const picture = await createImageBitmap(file).catch(() => null) // upright, as its camera noted
+  const picture = await createImageBitmap(file).catch(() => null) // rotated as its metadata says
   if (picture === null) return null
   try {
     const scale = SIDE_PX_MAX / Math.max(picture.width, picture.height)

@@ -1,5 +1,3 @@
-/** The files of a message that is being written. */
-
 import { Action } from '../../web/controls.tsx'
 import { CallRefused } from '../api.ts'
 import { Icon } from '../views/icons.tsx'

@@ -1,37 +1,37 @@
-/** Files on their way to the server: two at once, each with progress, and canceled at any time. `chat/CONTRACT.md`, section 3.9. */
+/** Uploads files, two at a time, with progress and a way to cancel. `chat/CONTRACT.md`, section 3.9. */
 
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { BASE, CallRefused } from '../api.ts'
 import { shrink } from './picture.ts'
 
-const AT_ONCE = 2 // the server takes eight of an account, and other tabs have files, too
+const AT_ONCE = 2 // the server accepts eight per account, and other tabs upload, too
 
 export interface FileUpload {
   readonly key: number
   readonly name: string
   readonly state: 'waiting' | 'sending' | 'sent' | 'failed'
-  /** Bytes of the file as it is sent; of a picture, perhaps fewer than it had. */
+  /** Size of the file that is sent; a picture may have been shrunk. */
   readonly bytes: number
   readonly sentBytes: number
   readonly error: unknown
-  /** The picture as it was chosen, while the server has a smaller one. */
+  /** The original picture, if the server has a smaller one. */
   readonly original: File | null
 }
 
 export interface UploadQueue {
   readonly all: ReadonlySignal<readonly FileUpload[]>
-  /** Something is not sent yet. */
+  /** True while a file is not sent yet. */
   readonly isBusy: () => boolean
   add(files: Iterable<File>): void
-  /** The whole picture in place of the smaller one. */
+  /** Uploads the original in place of the shrunk picture. */
   useOriginal(key: number): void
-  /** Cancels it, or takes it off the list. */
+  /** Cancels the upload, or removes it from the list. */
   remove(key: number): void
-  /** Takes what is done off the list. */
+  /** Removes finished uploads from the list. */
   clear(): void
 }
 
-/** `insert` gets the Markdown of a file that has arrived; `before` is the one that it takes the place of. */
+/** `insert` receives the Markdown of an uploaded file; `before` is the Markdown that it replaces. */
 export function createUploads(insert: (markdown: string, before: string | null) => void): UploadQueue {
   const all = signal<readonly FileUpload[]>([])
   const cancels = new Map<number, () => void>()
@@ -106,7 +106,7 @@ interface PostOptions {
   onCancel: (cancel: () => void) => void
 }
 
-/** Returns the address of the file. `fetch` tells nothing of what it has sent. */
+/** Returns the address of the file. Uses XMLHttpRequest, since `fetch` reports no upload progress. */
 const post = (file: File, { progress, onCancel }: PostOptions): Promise<string> =>
   new Promise((resolve, reject) => {
     const request = new XMLHttpRequest()

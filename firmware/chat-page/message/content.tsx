@@ -1,4 +1,4 @@
-/** The content of a message: elements, attributes and classes of a list, made from what `reader.ts` has read. */
+/** Renders the content of a message from the tree of `reader.ts`. Only listed elements, attributes and classes are created. */
 
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, createElement, Fragment } from 'preact'
@@ -7,7 +7,7 @@ import * as words from '../words/en.ts'
 import { namedHost, ownMedia, safeLink } from './links.ts'
 import { type HtmlNode, type HtmlPart, readHtml, textOf } from './reader.ts'
 
-/** Elements that are shown as they are, with the classes that they may have. */
+/** Elements that are rendered unchanged, with their allowed classes. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
   p: [],
   br: [],
@@ -38,7 +38,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** MathML Core as KaTeX writes it; browsers lay it out themselves, without styles or fonts of ours. */
+/** MathML Core as KaTeX writes it. Browsers lay it out without additional styles or fonts. */
 const MATH = new Set(
   'math semantics mrow mi mo mn ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose mglyph'.split(
     ' ',
@@ -50,7 +50,7 @@ const MATH_ATTRIBUTES = new Set(
   ),
 )
 
-/** Nothing of a message is fetched from elsewhere, no script runs, and what is unknown is shown as text. */
+/** Renders a message. Fetches nothing from other hosts, runs no script, and shows unknown HTML as text. */
 export function Content({ html, isMe = false }: { html: string; isMe?: boolean }) {
   const parts = readHtml(html)
   if (parts === null) return <p>{html}</p>
@@ -62,7 +62,6 @@ export function Content({ html, isMe = false }: { html: string; isMe?: boolean }
   }
 }
 
-/** A tag that the page does not know. */
 class UnknownHtml extends Error {}
 
 const elementsOf = (parts: readonly HtmlPart[]): ComponentChild[] =>
@@ -81,7 +80,7 @@ function elementOf(node: HtmlNode): ComponentChild {
     return <ol start={Number(attributes.start)}>{elementsOf(children)}</ol>
   if (tag === 'span' && has('emoji')) return <Emoji node={node} />
   if (tag === 'span' && has('katex')) return elementsOf(children)
-  if (tag === 'span' && has('katex-html')) return null // the same once more, for browsers without MathML
+  if (tag === 'span' && has('katex-html')) return null // duplicate for browsers without MathML
   if (tag === 'span' && has('katex-mathml')) return children.map((child) => mathOf(child))
   if (tag === 'div' && has('codehilite')) return <CodeBlock node={node} />
   if (tag === 'div' && has('spoiler-block')) return <Spoiler node={node} />
@@ -148,7 +147,7 @@ function Recording({ node: { tag, attributes } }: { node: HtmlNode }) {
   return createElement(tag, { controls: true, preload: 'metadata', src: own, title: attributes.title })
 }
 
-/** The characters of the emoji, from its code: `1f1e9-1f1ea`. */
+/** Renders an emoji as characters, from its code such as `1f1e9-1f1ea`. */
 function Emoji({ node }: { node: HtmlNode }) {
   const codes = /(?:^| )emoji-([0-9a-f]{2,6}(?:-[0-9a-f]{2,6})*)(?: |$)/.exec(node.attributes.class ?? '')?.[1]
   const points = codes?.split('-').map((code) => Number.parseInt(code, 16)) ?? []
@@ -208,7 +207,7 @@ function Spoiler({ node }: { node: HtmlNode }) {
   )
 }
 
-/** `/me waves` as `waves`, behind the name of the sender. */
+/** Removes `/me`: the sender's name precedes the text. */
 function withoutMe(parts: readonly HtmlPart[]): readonly HtmlPart[] {
   const [first, ...rest] = parts
   if (first === undefined || typeof first === 'string' || first.tag !== 'p') return parts

@@ -1,11 +1,10 @@
-/** Where links and media of messages may lead. */
+/** Decides which links and media of messages are allowed. */
 
-/** A link of a message, ready for an element; null for what nobody may follow. */
+/** A link that an element may have; `readLink` returns null for any other link. */
 interface SafeLink {
   readonly href: string
-  /** It stays in this page. */
+  /** True if the link stays in this page. */
   readonly isOwn: boolean
-  /** The host that the link leads to. */
   readonly host: string
 }
 
@@ -20,14 +19,14 @@ export function safeLink(href: string, origin: string): SafeLink | null {
   return { href: url.href, isOwn: false, host: url.host }
 }
 
-/** Uploads, emoji and faces of this server: nothing else is fetched because of a message. Null for other addresses. */
+/** Address of an upload, emoji or avatar of this server; null for other addresses, which are never fetched. */
 export function ownMedia(src: string, origin: string): string | null {
   if (!URL.canParse(src, origin)) return null
   const { origin: from, pathname, search } = new URL(src, origin)
   return from === origin && /^\/(user_uploads|user_avatars|static)\//.test(pathname) ? pathname + search : null
 }
 
-/** The host that the text of a link names, if it looks like an address. */
+/** Host that the text of a link shows, if the text looks like an address. */
 export function namedHost(text: string): string | null {
   const address = text.trim()
   const match =

@@ -1,6 +1,6 @@
 /**
- * Reads the HTML that the server makes of messages into a tree: quoted attributes, balanced tags, nothing else. It is no parser
- * of HTML in general: what it cannot read, the page shows as text. The browser's parser never sees a message.
+ * Parses the HTML that the server makes of messages into a tree: quoted attributes and balanced tags only. The page shows other
+ * HTML as text. The browser's parser never sees a message.
  */
 
 export interface HtmlNode {
@@ -11,16 +11,16 @@ export interface HtmlNode {
 
 export type HtmlPart = HtmlNode | string
 
-const DEPTH_MAX = 256 // formulas nest deepest
+const DEPTH_MAX = 256 // formulas have the deepest nesting
 const VOID = new Set(['br', 'hr', 'img'])
 
-/** Sticky: each is tried where the last one ended, so the time is linear. */
+/** Sticky: each pattern starts where the previous match ended, so parsing takes linear time. */
 const OPENING = /<([a-z][a-z0-9]*)((?: [a-zA-Z][a-zA-Z0-9:-]*(?:="[^"<>]*")?)*) ?(\/?)>/y
 const CLOSING = /<\/([a-z][a-z0-9]*)>/y
 const TEXT = /[^<]+/y
 const ATTRIBUTE = / ([a-zA-Z][a-zA-Z0-9:-]*)(?:="([^"<>]*)")?/g
 
-/** Null for what is not in the form that the server writes. */
+/** Null if the text is not in the form that the server writes. */
 export function readHtml(html: string): readonly HtmlPart[] | null {
   const root: HtmlPart[] = []
   const open: { tag: string; children: HtmlPart[] }[] = [{ tag: '', children: root }]
@@ -64,7 +64,7 @@ function readAttributes(text: string): Record<string, string> {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
 
-/** Other names stay as they were typed: a table of two thousand would be larger than the page. */
+/** Decodes numeric and the most common entities; other names stay as text. A table of all two thousand would be larger than the page. */
 export const decodeEntities = (text: string): string =>
   text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]+));/g, (all, decimal, hex, name) => {
     if (name !== undefined) return Object.hasOwn(NAMED, name) ? NAMED[name]! : all
@@ -73,6 +73,5 @@ export const decodeEntities = (text: string): string =>
     return isCharacter ? String.fromCodePoint(code) : '\ufffd'
   })
 
-/** All text in it, without tags. */
 export const textOf = (parts: readonly HtmlPart[]): string =>
   parts.map((part) => (typeof part === 'string' ? part : textOf(part.children))).join('')

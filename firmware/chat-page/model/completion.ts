@@ -1,4 +1,4 @@
-/** Completion while one writes: which word is begun at the cursor, and what it may become. No DOM. */
+/** Finds the begun word at the cursor and its completions. Uses no DOM. */
 
 import type { ConversationRef } from './conversation.ts'
 import type { RealmView } from './realm.ts'
@@ -6,10 +6,10 @@ import type { Participant } from './types.ts'
 
 export interface Begun {
   readonly kind: 'person' | 'channel' | 'topic' | 'emoji' | 'command'
-  /** Where it begins in the text, its sign included. */
+  /** Start of the word in the text, including its sign. */
   readonly start: number
   readonly text: string
-  /** Of a topic. */
+  /** Channel of a begun topic. */
   readonly channelName: string
 }
 
@@ -17,13 +17,13 @@ export interface Suggestion {
   readonly key: string
   readonly label: string
   readonly about: string
-  /** What takes the place of the begun word. */
+  /** Text that replaces the begun word. */
   readonly insert: string
 }
 
 export const SUGGESTIONS_MAX = 8
 
-/** The sign has to stand at the beginning of a word. Null: nothing is begun. */
+/** Null if no word is begun. The sign must be at the beginning of a word. */
 export function readBegun(text: string, cursor: number): Begun | null {
   const before = text.slice(Math.max(0, text.lastIndexOf('\n', cursor - 1) + 1), cursor)
   const at = cursor - before.length
@@ -53,7 +53,7 @@ export const suggestCommands = (word: string, about: Readonly<Record<string, str
     ...{ key: name, label: `/${name}`, about: about[name] ?? '', insert: `/${name} ` },
   }))
 
-/** Those who wrote here come first, then the others by name. `silent`: without notifying anybody. */
+/** Lists writers of the conversation first, then others by name. `isSilent` selects mentions without notification. */
 export function suggestPeople(
   realm: RealmView,
   word: string,
@@ -85,7 +85,7 @@ export function suggestPeople(
 const rankOf = ({ user_id: id, is_bot: isBot }: Participant, recent: ReadonlyMap<number, number>): number =>
   recent.get(id) ?? (isBot ? Number.MAX_SAFE_INTEGER : recent.size)
 
-/** `>` goes on to the topics of the channel. */
+/** Inserts a `>`, which continues with the topics of the channel. */
 export const suggestChannels = (realm: RealmView, word: string): Suggestion[] =>
   [...realm.channels.values()]
     .filter(({ name }) => matches(name, word))
@@ -103,14 +103,14 @@ export const suggestTopics = (channelName: string, topics: readonly string[], wo
       ...{ key: topic, label: topic, about: `#${channelName}`, insert: `#**${channelName}>${topic}** ` },
     }))
 
-/** The name or one of its words begins so. */
+/** True if the name or one of its words begins with the text. */
 function matches(name: string, begun: string): boolean {
   const wanted = begun.toLowerCase()
   const all = name.toLowerCase()
   return all.startsWith(wanted) || all.split(/[\s._-]+/).some((part) => part.startsWith(wanted))
 }
 
-/** For the rank of people: who wrote in the list, the newest first. */
+/** Senders in the list, the newest first: they rank first among suggestions. */
 export const writersOf = (
   lists: RealmView['lists'],
   key: string,

@@ -1,10 +1,10 @@
-/** Which messages belong together, and their addresses: fragments in upstream's form. `chat/CONTRACT.md`, section 6.2. */
+/** Conversations of messages, and their addresses: fragments in Zulip's form. `chat/CONTRACT.md`, section 6.2. */
 
 import type { ReceivedMessage } from './types.ts'
 
 export type ConversationRef =
   | { readonly kind: 'topic'; readonly channelId: number; readonly topic: string }
-  /** Ids of all participants but the account itself, ascending; none for notes to oneself. */
+  /** Ids of all participants without the account itself, in ascending order; empty for notes to oneself. */
   | { readonly kind: 'direct'; readonly userIds: readonly number[] }
 
 export type Place =
@@ -14,7 +14,7 @@ export type Place =
   | { readonly view: 'channel'; readonly channelId: number }
   | { readonly view: 'conversation'; readonly conversation: ConversationRef; readonly near: number | null }
 
-/** The same for the same conversation: topics differ in more than the case of their letters. */
+/** Key of a conversation. Topics that differ only in case are the same. */
 export const keyOf = (conversation: ConversationRef): string =>
   conversation.kind === 'topic'
     ? `topic ${conversation.channelId} ${conversation.topic.toLowerCase()}`
@@ -35,7 +35,7 @@ export function conversationOf(message: ReceivedMessage, ownId: number): Convers
   )
 }
 
-/** For GET /messages. */
+/** Narrow for GET /messages. */
 export const narrowOf = (conversation: ConversationRef, ownId: number): { operator: string; operand: unknown }[] =>
   conversation.kind === 'topic'
     ? [
@@ -59,7 +59,7 @@ export function addressOf(conversation: ConversationRef, names: (id: number) => 
 export const channelAddress = (id: number, name: string): string =>
   `#narrow/channel/${id}-${encode(name.replaceAll(' ', '-'))}`
 
-/** Also reads fragments that other clients or links in messages have made; anything unknown is the inbox. */
+/** Also parses fragments of other clients and of links in messages. Anything unknown is the inbox. */
 export function readPlace(fragment: string, ownId: number): Place {
   const [first, ...rest] = fragment.replace(/^#\/?/, '').split('/')
   const inbox: Place = { view: 'inbox' }

@@ -1,4 +1,4 @@
-/** The messages of one conversation that are in memory: a window of its history without gaps, at most 300. */
+/** The messages of one conversation in memory: at most 300, without gaps. */
 
 import { call } from '../api.ts'
 import { type ConversationRef, conversationOf, keyOf, narrowOf } from './conversation.ts'
@@ -6,7 +6,7 @@ import type { ReactionOfMessage, ReceivedMessage, ReceivedSubmessage } from './t
 
 const FIRST_EACH_SIDE = 50
 const PAGE = 100
-const MESSAGES_MAX = 300 // a browser lays out as many at once without delay
+const MESSAGES_MAX = 300 // browsers lay out this many without delay
 
 interface FetchedMessages {
   messages: ReceivedMessage[]
@@ -18,14 +18,14 @@ interface FetchedMessages {
 export interface MessageList {
   readonly conversation: ConversationRef
   readonly messages: readonly ReceivedMessage[]
-  /** The oldest, or the newest, message of the conversation is in the list. */
+  /** True if the list contains the oldest, or newest, message of the conversation. */
   readonly hasOldest: boolean
   readonly hasNewest: boolean
-  /** The first unread message when the list was opened. */
+  /** Id of the first unread message at the time the list was opened. */
   readonly firstUnread: number | null
-  /** Opens at the message, or at the first unread one, or at the newest. Throws as `call`. */
+  /** Opens at the message, else at the first unread one, else at the newest. Throws as `call` does. */
   open(near: number | null, signal: AbortSignal): Promise<void>
-  /** Fetch nothing while another page is on its way. Throw as `call`. */
+  /** Does nothing while another page is being fetched. Throws as `call` does. */
   fetchOlder(signal: AbortSignal): Promise<void>
   fetchNewer(signal: AbortSignal): Promise<void>
   receive(message: ReceivedMessage): void
@@ -33,13 +33,12 @@ export interface MessageList {
   move(ids: readonly number[], to: ConversationRef): void
   edit(id: number, content: string, editedS: number, isMe: boolean): void
   react(id: number, isAdded: boolean, reaction: ReactionOfMessage): void
-  /** Adds a submessage. */
   extend(id: number, submessage: ReceivedSubmessage): void
-  /** Null: all messages. */
+  /** `ids` is null for all messages. */
   flag(ids: readonly number[] | null, flag: string, isAdded: boolean): void
 }
 
-/** `changed` is called after a change that no event made. */
+/** `changed` is called after changes that no event causes. */
 export function createMessageList(conversation: ConversationRef, ownId: number, changed: () => void): MessageList {
   const key = keyOf(conversation)
   const narrow = narrowOf(conversation, ownId)

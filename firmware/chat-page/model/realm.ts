@@ -1,4 +1,4 @@
-/** The account's view of its organization: a snapshot of POST /register, kept up to date by events. No DOM. */
+/** The account's view of its organization: the answer of POST /register, updated by events. Uses no DOM. */
 
 import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
 import type { MessageList } from './message-list.ts'
@@ -28,17 +28,17 @@ export interface RealmView {
   readonly channels: Map<number, SubscribedChannel>
   readonly settings: Registered['user_settings']
   readonly policies: Policies
-  /** By id, deactivated ones as well. */
+  /** By id, including deactivated groups. */
   readonly groups: Map<number, UserGroup>
   readonly emoji: Map<string, CustomEmoji>
   readonly unread: Unread
-  /** Direct conversations, the newest first. */
+  /** Direct conversations, newest first. */
   readonly directs: ConversationRef[]
-  /** `keyOf` a topic -> its policy. */
+  /** Visibility policies by `keyOf` the topic. */
   readonly topicPolicies: Map<string, number>
   /** By id. */
   readonly drafts: Map<number, DraftOfServer>
-  /** Where messages are shown now. */
+  /** Open message lists, which events update. */
   readonly lists: Set<MessageList>
 }
 
@@ -77,7 +77,7 @@ export function createRealmView(registered: Registered): RealmView {
   }
 }
 
-/** Muted topics and those of muted channels are in no count. */
+/** True for a muted topic, or a topic of a muted channel: no counter includes them. */
 export function isMuted({ channels, topicPolicies }: RealmView, conversation: ConversationRef): boolean {
   if (conversation.kind === 'direct') return false
   const policy = topicPolicies.get(keyOf(conversation))

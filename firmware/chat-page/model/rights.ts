@@ -1,9 +1,9 @@
-/** What the account may do with messages, as far as the page can tell; the server decides. `chat/CONTRACT.md`, sections 7.2 to 7.4. */
+/** Rights of the account for messages, as far as the page can tell; the server decides. `chat/CONTRACT.md`, sections 7.2 to 7.4. */
 
 import type { RealmView } from './realm.ts'
 import type { ReceivedMessage, RightHolders, UserGroup } from './types.ts'
 
-const MODERATOR = 300 // roles up to it have no limit of time
+const MODERATOR = 300 // roles up to this one have no time limit
 
 function isInGroup(realm: RealmView, value: RightHolders): boolean {
   if (typeof value === 'number') return hasMember(realm, realm.groups.get(value), new Set())
@@ -22,7 +22,7 @@ function hasMember(realm: RealmView, group: UserGroup | undefined, seen: Set<num
   )
 }
 
-/** Messages with a widget have another form. */
+/** Messages with a widget cannot be edited as text. */
 export const mayEdit = (realm: RealmView, message: ReceivedMessage, nowS: number): boolean =>
   message.sender_id === realm.ownId &&
   message.submessages.length === 0 &&

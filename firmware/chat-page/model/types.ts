@@ -1,4 +1,4 @@
-/** Objects of the API as far as the page reads them. `chat/CONTRACT.md`, sections 2 and 4. */
+/** Members of API objects that the page reads. `chat/CONTRACT.md`, sections 2 and 4. */
 
 export interface Participant {
   user_id: number
@@ -25,11 +25,11 @@ export interface DraftOfServer {
   to: readonly number[]
   topic: string
   content: string
-  /** Seconds. */
+  /** Unix time in seconds. */
   timestamp: number
 }
 
-/** A part of a widget. `content` is JSON. */
+/** One change of a widget. `content` is JSON. */
 export interface ReceivedSubmessage {
   id: number
   sender_id: number
@@ -47,7 +47,7 @@ export interface UserGroup {
   deactivated: boolean
 }
 
-/** Who has a right: a group, or people and groups. */
+/** Holders of a right: a group, or users and groups. */
 export type RightHolders =
   | number
   | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] }
@@ -59,7 +59,7 @@ export interface CustomEmoji {
   deactivated: boolean
 }
 
-/** Settings of the organization, without `realm_` before their names. */
+/** Settings of the organization, without the prefix `realm_` of their names. */
 export interface Policies {
   allow_message_editing: boolean
   message_content_edit_limit_seconds: number | null
@@ -102,7 +102,7 @@ interface UnreadInChannel {
 type PrefixedPolicies = { [Name in keyof Policies as `realm_${Name}`]: Policies[Name] }
 
 export interface Registered extends PrefixedPolicies {
-  /** Null for a caller who has not signed in. */
+  /** Null without a session. */
   queue_id: string | null
   last_event_id: number
   user_id: number
@@ -131,7 +131,7 @@ export interface Registered extends PrefixedPolicies {
   }
 }
 
-/** One event of a queue; which members it has follows from `type` and `op`. */
+/** One event of a queue. `type` and `op` determine its members. */
 export interface QueueEvent {
   id: number
   type: string

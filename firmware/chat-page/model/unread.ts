@@ -1,5 +1,3 @@
-/** Unread messages, by conversation. */
-
 import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
 import type { ReceivedMessage, Registered } from './types.ts'
 
@@ -12,11 +10,11 @@ export interface UnreadGroup {
 export interface Unread {
   add(id: number, conversation: ConversationRef, isMentioned: boolean): void
   remove(ids: Iterable<number>): void
-  /** Moves those of the messages that are unread. */
+  /** Ignores messages that are not unread. */
   move(ids: Iterable<number>, conversation: ConversationRef): void
   has(id: number): boolean
   countOf(conversation: ConversationRef): number
-  /** The conversation with the newest message first. */
+  /** Groups by conversation; the one with the newest message first. */
   groups(): UnreadGroup[]
   clear(): void
 }
@@ -68,7 +66,7 @@ export function createUnread({ unread_msgs, user_id: ownId }: Pick<Registered, '
   }
 }
 
-/** A message that an event brought. */
+/** Counts a new message from an event. */
 export function addReceived(unread: Unread, message: ReceivedMessage, flags: readonly string[], ownId: number): void {
   if (flags.includes('read')) return
   const isMentioned = flags.some((flag) => /^(mentioned|(stream|topic)_wildcard_mentioned)$/.test(flag))

@@ -1,4 +1,4 @@
-/** Polls, lists of tasks and choices of bots, from the submessages of a message. `chat/CONTRACT.md`, section 6.5. */
+/** Reads polls, task lists and buttons of bots from the submessages of a message. `chat/CONTRACT.md`, section 6.5. */
 
 import type { ReceivedSubmessage } from './types.ts'
 
@@ -25,10 +25,10 @@ export interface ChoiceButtons {
   readonly choices: readonly { readonly label: string; readonly reply: string }[]
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: other clients write them; each member is looked at before it is used
+// biome-ignore lint/suspicious/noExplicitAny: other clients write them; each member is checked before use
 type Data = any
 
-/** Null: the message has no widget, or one that the page does not know. */
+/** Null if the message has no widget, or one of an unknown kind. */
 export function readWidget(
   submessages: readonly ReceivedSubmessage[],
   authorId: number,
@@ -93,7 +93,7 @@ const readChoices = (data: Data): ChoiceButtons => ({
   choices: listOf(data.choices).map((one) => ({ label: textOf(one?.long_name), reply: textOf(one?.reply) })),
 })
 
-/** The number of the next option or task that this account adds. */
+/** Index of the next option or task that this account adds. */
 export const nextIndex = (keys: readonly string[], ownId: number): number =>
   Math.max(0, ...keys.filter((key) => key.startsWith(`${ownId},`)).map((key) => Number(key.split(',')[1]))) + 1
 

@@ -1,4 +1,4 @@
-/** Keeps the visible messages in place when others come or go around them; at the end of the list the view follows new ones. */
+/** Keeps visible messages in place when others are added or removed around them. At the end of the list, follows new messages. */
 
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
@@ -7,17 +7,17 @@ import type { MessageList } from '../model/message-list.ts'
 
 export interface Anchored {
   readonly isAtEnd: ReadonlySignal<boolean>
-  /** Shows that message on top once the list is drawn; null: the end. */
+  /** Scrolls to the message once the list is rendered; null scrolls to the end. */
   place(id: number | null): void
   toEnd(): void
-  /** To be called when somebody scrolled. */
+  /** Call it after scrolling. */
   note(): void
-  /** To be called after each drawing. */
+  /** Call it after each render. */
   keep(): void
 }
 
-const END_PX = 40 // so near to the end somebody reads the newest messages
-const TOP_PX = 72 // of the first unread message: the last one before it stays in sight
+const END_PX = 40 // within this distance the user reads the newest messages
+const TOP_PX = 72 // top of the first unread message: leaves the one before it visible
 
 export function useAnchored(scroller: RefObject<HTMLElement | null>, list: MessageList | null): Anchored {
   const isAtEnd = useSignal(true)

@@ -1,4 +1,4 @@
-/** The topics of a channel, the newest first, and a box for a new one. */
+/** Topics of a channel, newest first, and a compose box for a new one. */
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'

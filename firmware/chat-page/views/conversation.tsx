@@ -1,4 +1,4 @@
-/** A topic or a direct conversation: its messages, and the box to answer. */
+/** A topic or a direct conversation: its messages and the compose box. */
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
@@ -75,7 +75,7 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
   return (
     <div class="view filled">
       <Title realm={realm} conversation={conversation} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <section class="scroll-area" ref={scroller} onScroll={onScroll} tabIndex={0} aria-label={words.messages}>
         <Problem error={failure.value} also={<Action onClick={() => open(near)}>{words.again}</Action>} />
         {list === null && !failure.value && <p class="hint">{words.loading}</p>}
@@ -99,7 +99,7 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
   )
 }
 
-/** GET /messages takes an integer at or above it for the newest message. */
+/** GET /messages treats an integer at or above it as the newest message. */
 const NEWEST = 10_000_000_000_000_000
 
 function Title({ realm, conversation }: { realm: RealmView; conversation: ConversationRef }) {

@@ -1,4 +1,4 @@
-/** Sessions and API keys of the account. One that is revoked ends at once, with all that waits for events. */
+/** Sessions and API keys of the account. Revoking one ends its open requests at once. */
 
 import { useSignal } from '@preact/signals'
 import { Action, Dialog } from '../../web/controls.tsx'
@@ -10,14 +10,14 @@ import { ViewTitle } from './frame.tsx'
 import { useLoaded } from './loaded.ts'
 import { Problem } from './problem.tsx'
 
-/** Of GET /users/me/api_keys. */
+/** An element of GET /users/me/api_keys. */
 interface Key {
   id: number
   client: string
-  /** Null: it is an API key. */
+  /** Null for an API key. */
   device: string | null
   is_current: boolean
-  /** Seconds. */
+  /** Unix time in seconds. */
   date_created: number
   last_used: number
 }

@@ -1,4 +1,4 @@
-/** What is written and not said: messages that wait or were refused, drafts, scheduled messages, reminders. */
+/** Unsent texts: waiting and refused messages, drafts, scheduled messages, reminders. */
 
 import type { ComponentChildren } from 'preact'
 import { Action } from '../../web/controls.tsx'
@@ -15,7 +15,7 @@ import { useLoaded } from './loaded.ts'
 import { Refusal } from './pending.tsx'
 import { Problem } from './problem.tsx'
 
-/** Of GET /scheduled_messages. */
+/** An element of GET /scheduled_messages. */
 interface Scheduled {
   scheduled_message_id: number
   type: 'stream' | 'private'
@@ -26,14 +26,14 @@ interface Scheduled {
   failed: boolean
 }
 
-/** Of GET /reminders. */
+/** An element of GET /reminders. */
 interface Reminder {
   reminder_id: number
   content: string
   scheduled_delivery_timestamp: number
 }
 
-/** `waiting` and `drafts` come in as properties: a view that reads signals is not drawn anew with its parent. */
+/** `waiting` and `drafts` are properties, since a view that reads signals is not rendered again with its parent. */
 interface DraftsProps {
   realm: RealmView
   waiting: readonly OutboxMessage[]

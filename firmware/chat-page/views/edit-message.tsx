@@ -1,4 +1,4 @@
-/** The text of one's own message, in its place. What was typed stays until it is saved, or discarded. */
+/** Edits one's own message in place. The typed text stays until it is saved or discarded. */
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -14,7 +14,7 @@ import { Problem } from './problem.tsx'
 export function EditMessage({ id, close }: { id: number; close: () => void }) {
   const key = `edit ${id}`
   const text = draftOf(key)
-  /** As the server has it; null until it is known. */
+  /** The server's text; null until it is loaded. */
   const before = useSignal<string | null>(null)
   const field = useRef<HTMLTextAreaElement>(null)
   const run = useRun()

@@ -1,5 +1,3 @@
-/** A field to look for an emoji, and what it finds. */
-
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Field } from '../../web/controls.tsx'
@@ -46,7 +44,7 @@ export function EmojiPicker({ realm, choose }: { realm: RealmView; choose: (emoj
   )
 }
 
-/** Named by what is around it. */
+/** Has no accessible name: its parent has one. */
 export function EmojiFace({ realm, type, code }: { realm: RealmView; type: string; code: string }) {
   const picture = pictureOf(realm, type, code)
   if (picture !== null) return <img class="emoji" src={picture} alt="" />

@@ -1,4 +1,4 @@
-/** Pages of those who are not in the chat: signing in, joining by a link, a locked appliance, no connection. */
+/** Pages outside the chat: sign-in, joining by a link, locked appliance, no connection. */
 
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -13,7 +13,7 @@ import { deviceName, type Invited, join, readInvitation, signIn } from '../sessi
 import * as words from '../words/en.ts'
 import { Problem } from './problem.tsx'
 
-/** A card in the middle, with the heading that has the focus. */
+/** A centered card. Its heading takes the focus. */
 export function Entry({ title, children }: { title: string; children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -67,7 +67,7 @@ export function SignInPage() {
   )
 }
 
-/** `invitation`: the key behind the `#` of the address, which is sent to nobody but this server. */
+/** `invitation` is the key after the `#` of the address; it is sent only to this server. */
 export function JoinPage({ invitation }: { invitation: string }) {
   const invited = useSignal<Invited | null>(null)
   const failure = useSignal<unknown>(null)
@@ -141,7 +141,7 @@ function JoinForm({ invitation, invited }: { invitation: string; invited: Invite
   )
 }
 
-/** To the inbox; an invitation's key does not stay in the address. */
+/** Opens the inbox and removes an invitation's key from the address. */
 function enter(): void {
   if (location.pathname !== '/') {
     history.replaceState(null, '', '/')
@@ -191,7 +191,7 @@ function EntryForm(props: {
   )
 }
 
-/** The password stays in its field: no signal, attribute or storage has it. */
+/** The password stays in the input field: no signal, attribute or storage contains it. */
 function Password(props: {
   field: { current: HTMLInputElement | null }
   isNew?: boolean

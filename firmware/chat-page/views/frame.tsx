@@ -1,4 +1,4 @@
-/** The frame around the views: side bar with conversations, menu, and the view in the middle. */
+/** Frame around the views: sidebar with conversations, menu, and content. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -18,7 +18,7 @@ import * as words from '../words/en.ts'
 import { Count, Face } from './parts.tsx'
 import { Problem } from './problem.tsx'
 
-const DIRECTS_MAX = 12 // in the side bar; the others are found by their messages
+const DIRECTS_MAX = 12 // in the sidebar; older ones are found through their messages
 
 export function Frame({ realm, place, children }: { realm: RealmView; place: Place; children: ComponentChildren }) {
   const total = realm.unread
@@ -28,7 +28,7 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
   const refused = outbox.value.filter(({ refusal }) => refusal !== null).length
   return (
     <div class={`frame view-${place.view}`}>
-      {/* biome-ignore lint/a11y/useValidAnchor: a fragment that is followed would be another place */}
+      {/* biome-ignore lint/a11y/useValidAnchor: following the fragment would change the view */}
       <a
         class="skip"
         href="#content"
@@ -58,7 +58,7 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
   )
 }
 
-/** An error of an act that has no place of its own. */
+/** Shows the error of an act that has no place of its own for errors. */
 function Toast() {
   return (
     <div class="toast">
@@ -150,7 +150,7 @@ function ConversationLink(props: { realm: RealmView; conversation: ConversationR
   )
 }
 
-/** The bar of a channel's color; set by the object model of styles, which the policy of the page lets through. */
+/** Bar in the channel's color. The style is set through the DOM, which the page's content security policy permits. */
 export function ChannelMark({ color }: { color: string }) {
   return <span class="channel-mark" style={{ backgroundColor: color }} />
 }
@@ -187,7 +187,7 @@ function Menu({ realm }: { realm: RealmView }) {
   )
 }
 
-/** The head of a view: what it is, and on a narrow screen the way back. */
+/** Heading of a view, with a back button on narrow screens. */
 export function ViewTitle({
   title,
   before,

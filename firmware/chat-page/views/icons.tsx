@@ -1,4 +1,4 @@
-/** Signs on buttons, in the color of their text. The buttons have names. */
+/** Icons of buttons, in the color of the text. The buttons have accessible names. */
 
 const PATHS = {
   attach: 'M12 5v14M5 12h14',

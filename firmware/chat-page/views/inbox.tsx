@@ -75,7 +75,7 @@ function Faces({ realm, conversation }: { realm: RealmView; conversation: Conver
   return <Face person={realm.people.get(first)} size="small" />
 }
 
-/** On a narrow screen there is no side bar: this is the way to what has been read. */
+/** Narrow screens have no sidebar, so this list leads to conversations without unread messages. */
 function AllChannels({ realm }: { realm: RealmView }) {
   const channels = [...realm.channels.values()].sort((a, b) => a.name.localeCompare(b.name))
   return (

@@ -1,4 +1,4 @@
-/** What a view asks the server for once it is shown, and again on demand. */
+/** Loads data when a view opens, and again on demand. */
 
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** A message is read when its end was in sight for half a second in a focused tab, if the account has it so. */
+/** Marks a message as read after its end was visible for half a second in a focused tab, if the account's settings permit. */
 
 import type { RefObject } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -9,7 +9,7 @@ import type { RealmView } from '../model/realm.ts'
 
 const IN_SIGHT_MS = 500
 const BATCH_MAX = 1000
-const NEVER = 3 // of web_mark_read_on_scroll_policy
+const NEVER = 3 // value of web_mark_read_on_scroll_policy
 
 export function useMarkRead(scroller: RefObject<HTMLElement | null>, realm: RealmView, list: MessageList | null): void {
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A component that is drawn again only when one of its properties is another value. */
+/** Renders a component again only if one of its properties has changed. */
 
 import { Component, type ComponentChildren, createElement, type FunctionComponent } from 'preact'
 

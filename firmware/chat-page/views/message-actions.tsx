@@ -1,4 +1,4 @@
-/** What can be done with a message: beside the one that is pointed at or has the focus. */
+/** Actions on a message, shown beside the one that is pointed at or focused. */
 
 import { Action, Dialog } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
@@ -17,7 +17,7 @@ import { Problem } from './problem.tsx'
 import { react } from './reactions.tsx'
 import { WhenDialog } from './when.tsx'
 
-/** What an act asks for before it is done. */
+/** Dialog that an act opens first. */
 export type MessageQuestion = 'delete' | 'remind'
 
 interface ActionsProps {
@@ -75,7 +75,7 @@ export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
   )
 }
 
-/** Beside the list: the message that is pointed at changes meanwhile. */
+/** Rendered outside the list, since the pointed-at message changes while the dialog is open. */
 export function MessageDialog(props: { question: MessageQuestion; messageId: number; close: () => void }) {
   const { question, messageId, close } = props
   if (question === 'delete') return <DeleteDialog messageId={messageId} close={close} />

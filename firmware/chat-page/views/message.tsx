@@ -1,4 +1,4 @@
-/** One message: who, when, what, its reactions, and what can be done with it while it is pointed at or has the focus. */
+/** One message: sender, time, content, reactions, and actions while it is pointed at or focused. */
 
 import { Content } from '../message/content.tsx'
 import type { RealmView } from '../model/realm.ts'
@@ -18,14 +18,14 @@ interface ItemProps {
   isUnread: boolean
   isMarked: boolean
   isActive: boolean
-  /** The one that Tab leads to. */
+  /** True for the tab stop of the list. */
   isStop: boolean
   isEdited: boolean
   setEdited: (id: number | null) => void
   ask: (asked: { question: MessageQuestion; messageId: number }) => void
 }
 
-/** Drawn again only when something of it is another: most of a list stays as it is. */
+/** Renders again only if a property has changed, so most of a list is reused. */
 export const MessageItem = memo((props: ItemProps) => {
   const { realm, message, isTogether, isUnread, isMarked, isActive, isStop, isEdited, setEdited, ask } = props
   const { id, timestamp, sender_full_name: sender, is_me_message: isMe, reactions } = message

@@ -1,4 +1,7 @@
-/** The list of messages: days, senders, what is new, and those on their way. One tab stop; arrows go from message to message. */
+/**
+ * The list of messages, with days, senders, the mark of unread messages, and outgoing ones. It is one tab stop; arrow keys move
+ * between messages.
+ */
 
 import { useState } from 'preact/hooks'
 import { keyOf } from '../model/conversation.ts'
@@ -11,7 +14,7 @@ import { MessageItem } from './message.tsx'
 import { MessageDialog, type MessageQuestion } from './message-actions.tsx'
 import { PendingMessage } from './pending.tsx'
 
-const TOGETHER_S = 300 // messages of one sender within five minutes share a face
+const TOGETHER_S = 300 // messages of one sender within five minutes share an avatar
 
 interface MessagesProps {
   realm: RealmView
@@ -20,7 +23,7 @@ interface MessagesProps {
   pending: readonly OutboxMessage[]
 }
 
-/** Reads no signal: one that does is not drawn again when the same list has other messages. */
+/** Must not read signals: a component that does is not rendered again when the same list object changes. */
 export function Messages({ realm, list, near, pending }: MessagesProps) {
   const { messages, firstUnread } = list
   const [activeId, setActive] = useState<number | null>(null)
@@ -104,7 +107,7 @@ function moveFocus(event: KeyboardEvent): void {
   next.scrollIntoView({ block: 'nearest' })
 }
 
-/** Those on their way that the list has not got yet. */
+/** Outgoing messages that the list does not contain yet. */
 export function pendingOf({ conversation, messages, hasNewest }: MessageList): OutboxMessage[] {
   const here = keyOf(conversation)
   const all = outbox.value.filter((one) => keyOf(one.conversation) === here)

@@ -1,10 +1,8 @@
-/** Small parts that several views show. */
-
 import { ownMedia } from '../message/links.ts'
 import type { Participant } from '../model/types.ts'
 import * as words from '../words/en.ts'
 
-/** The picture of a person, who is named beside it. Pictures of other hosts are not fetched. */
+/** Avatar of a user, whose name is beside it. Pictures of other hosts are not fetched. */
 export function Face({
   person,
   size = 'large',

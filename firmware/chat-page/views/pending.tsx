@@ -1,4 +1,4 @@
-/** Messages of a conversation that are on their way, below those that the server has. */
+/** Outgoing messages of a conversation, below those that the server has. */
 
 import { Action } from '../../web/controls.tsx'
 import { draftOf, setDraft } from '../drafts.ts'

@@ -1,4 +1,4 @@
-/** A button that opens something beside it, in the browser's top layer: nothing clips it, Escape and a click elsewhere close it. */
+/** A button that opens a popover in the browser's top layer: nothing clips it, and Escape or a click elsewhere closes it. */
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -11,7 +11,7 @@ export function Popover(props: {
   label: string
   text: ComponentChildren
   kind?: string
-  /** `close` gives the focus back to the button. */
+  /** `close` returns the focus to the button. */
   children: (close: () => void) => ComponentChildren
 }) {
   const { label, text, kind = 'icon', children } = props

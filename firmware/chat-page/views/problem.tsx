@@ -1,4 +1,4 @@
-/** An error in the words of the server. */
+/** Shows an error with the server's message. */
 
 import type { ComponentChildren } from 'preact'
 import { CallRefused } from '../api.ts'

@@ -1,4 +1,4 @@
-/** Reactions to a message: a click adds one's own, or takes it back. */
+/** Reactions to a message. A click adds or removes one's own. */
 
 import { call } from '../api.ts'
 import type { RealmView } from '../model/realm.ts'

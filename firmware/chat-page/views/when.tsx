@@ -1,4 +1,4 @@
-/** Asks for a time to come: later today, tomorrow, next week, or any other. */
+/** Asks for a future time: later today, tomorrow, next week, or any other. */
 
 import { useSignal } from '@preact/signals'
 import { Action, Dialog, Field } from '../../web/controls.tsx'
@@ -14,7 +14,7 @@ export function WhenDialog(props: {
   title: string
   action: string
   close: () => void
-  /** Seconds since the epoch. */
+  /** Unix time in seconds. */
   choose: (timeS: number) => Promise<unknown>
 }) {
   const { title, action, close, choose } = props
@@ -59,7 +59,7 @@ function suggestions(now: Date): Date[] {
   return toMonday === 1 ? all : [...all, morning(toMonday)]
 }
 
-/** In the form of the browser's field, in the computer's time zone. */
+/** Formats a time for the browser's input field, in the local time zone. */
 function forField(time: Date): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`

@@ -1,4 +1,4 @@
-/** Polls, lists of tasks, and buttons of bots, in the place of the message's text. */
+/** Polls, task lists and buttons of bots, shown instead of the message's text. */
 
 import { useSignal } from '@preact/signals'
 import { Action, Field } from '../../web/controls.tsx'
@@ -12,7 +12,7 @@ import { send } from '../outbox.ts'
 import { attempt } from '../problems.ts'
 import * as words from '../words/en.ts'
 
-const OPTION_MAX = 1000 // characters; the server bounds all submessages of a message together
+const OPTION_MAX = 1000 // characters; the server also limits all submessages of a message together
 
 interface WidgetProps<W> {
   realm: RealmView
@@ -20,7 +20,7 @@ interface WidgetProps<W> {
   widget: W
 }
 
-/** Null where the message has none. */
+/** Null if the message has no widget. */
 export function widgetOf(realm: RealmView, message: ReceivedMessage) {
   const widget = readWidget(message.submessages, message.sender_id)
   if (widget === null) return null

@@ -1,4 +1,4 @@
-/** All words of the page. Another language is another file of this form. */
+/** All texts of the page. A translation is another file with the same names. */
 
 export const product = 'Coffer'
 export const skip = 'Skip to the content'

@@ -1,5 +1,3 @@
-/** An operator's own account: tags and passphrase. */
-
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { segment } from '../../client/request.ts'

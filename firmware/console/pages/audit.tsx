@@ -1,4 +1,4 @@
-/** The audit log: read, exported, and verified here. Contract section 3.9. */
+/** Shows, exports and verifies the audit log. Verification runs in the browser. Contract section 3.9. */
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -38,7 +38,7 @@ function Lines({ api }: { api: Api }) {
     const values = new URLSearchParams(query.value)
     for (const name of ['from', 'to']) {
       const value = values.get(name)
-      // The browser's field has no zone and perhaps no seconds.
+      // The browser's field has no time zone and may omit seconds.
       if (value) values.set(name, `${value.length === 16 ? `${value}:00` : value}Z`)
     }
     values.set('limit', `${PAGE_LINES}`)
@@ -266,7 +266,7 @@ export async function* chunksOf(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
   }
 }
 
-const TELL_MS = 100 // then what was done is drawn
+const TELL_MS = 100 // interval at which progress is drawn
 
 async function* counted(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,

@@ -1,4 +1,4 @@
-/** Making a backup: it goes to the disk as it comes, where the browser can, else into a Blob. Contract section 8. */
+/** Makes a backup. Streams it to disk where the browser supports that, else collects it in a Blob. Contract section 8. */
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -15,7 +15,7 @@ import { accountFor, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts
 import * as words from '../words.ts'
 import { chunksOf } from './audit.tsx'
 
-/** What a file is written to: the File System API's stream, or memory. */
+/** Destination of a file: a stream of the File System API, or memory. */
 interface Sink {
   write(chunk: Uint8Array<ArrayBuffer>): Promise<void>
   finish(): Promise<void>
@@ -25,7 +25,7 @@ interface Sink {
 interface Result {
   name: string
   bytes: number
-  /** Names of contract section 8.2. */
+  /** Names of omitted parts: contract section 8.2. */
   omits: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export function BackupPage({ api }: ViewProps) {
     const { signal } = controller
     return run.start(words.backupRunning(0, 0), async () => {
       const name = `coffer-${await deviceId()}${fileTime(applianceNow())}.backup`
-      // First, while the click still counts as the user's.
+      // Opened first: the browser allows it only shortly after the click.
       const sink = await openSink(name)
       try {
         const { bytes, omits } = await suspendIdle(() => copy(sink, signal))
@@ -101,7 +101,7 @@ const Saved = ({ name, bytes, omits }: Result) =>
     <div class="notice warn">{words.backupDidOmit(name, bytes, omits)}</div>
   )
 
-/** An administrator may be signed in as well; a Backup user may not ask. */
+/** Reads the device id as an administrator, since a Backup user may not. Empty if no administrator is signed in. */
 async function deviceId(): Promise<string> {
   const administrator = accountFor(ROOT_ADMINISTRATOR)
   if (administrator === null) return ''

@@ -1,5 +1,3 @@
-/** A certificate as people read it. */
-
 import type { CertificateFacts } from '../../client/certificate.ts'
 import { time } from '../format.ts'
 import { Fact } from '../parts/frame.tsx'

@@ -1,4 +1,4 @@
-/** The TLS keys and certificates of the appliance's ports. Contract sections 3.4 and 3.8. */
+/** TLS keys and certificates of the ports: contract sections 3.4 and 3.8. */
 
 import { useSignal } from '@preact/signals'
 import { certificatesOf, readCertificates } from '../../client/certificate.ts'
@@ -24,7 +24,7 @@ export const CertificatePage = ({ api }: ViewProps) => (
 
 interface Port {
   api: Api
-  /** Begins the paths of this port's resources. */
+  /** Path prefix of this port's resources. */
   path: string
 }
 
@@ -93,7 +93,7 @@ function Install({ api, path, done }: Port & { done: () => void }) {
   )
 }
 
-/** Throws for a file without a certificate, so that it is not sent. */
+/** Throws `Error` if the file holds no certificate, so that it is not sent. */
 export async function readPem(file: File): Promise<string> {
   const text = await file.text()
   if (!text.includes('-----BEGIN') || certificatesOf(new TextEncoder().encode(text)).length === 0)

@@ -1,4 +1,4 @@
-/** The organization of the team chat: made, set, recovered, removed. Contract section 3.8. */
+/** Creates, configures, recovers and removes the chat's organization. Contract section 3.8. */
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -170,7 +170,7 @@ const ALGORITHMS: readonly (readonly [string, string])[] = [
   ['ES256', 'ES256'],
 ]
 
-/** The secret of HS256 stays in its field until it is sent, as passphrases do. */
+/** The HS256 secret stays in its input field until it is sent, as passphrases do. */
 function Tokens({ api }: { api: Api }) {
   const algorithm = useSignal('')
   const loaded = useLoad(async (signal) => {
@@ -259,7 +259,10 @@ function Recover({ api }: { api: Api }) {
   )
 }
 
-/** Only the chat knows the name of the organization: it compares what is typed. A chat that does not run cannot. */
+/**
+ * Only the running chat knows the organization's name and compares it with the typed text. If the chat does not run, a fixed text
+ * confirms.
+ */
 function Remove({ api, isRunning, done }: { api: Api; isRunning: boolean; done: () => void }) {
   const name = useSignal('')
   const json = () => ({ name: isRunning ? name.value : chatWords.removeTyped })

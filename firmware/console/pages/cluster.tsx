@@ -1,4 +1,4 @@
-/** The members of the cluster, and how an appliance becomes one. Contract section 3.6. */
+/** Lists the members of the cluster, and lets this appliance join one. Contract section 3.6. */
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -18,7 +18,7 @@ import { readPem } from './certificate.tsx'
 import { CertificateList } from './certificate-facts.tsx'
 import { ForceNew } from './force-new.tsx'
 
-const JOINING_MS = 5000 // until the members are read again while one of them is on its way
+const JOINING_MS = 5000 // interval for reading the members while one of them joins
 
 export function ClusterPage({ api }: ViewProps) {
   const loaded = useLoad((signal) => api.get<T.Member[]>('/cluster/members', signal), [])
@@ -121,7 +121,7 @@ function Acts(props: { api: Api; member: T.Member; isOnly: boolean; reload: () =
 
 const wordsIn = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
-/** The kit is kept until the view is left, since the appliance shows it once. */
+/** Keeps the joiner kit until the view closes: the appliance returns it only once. */
 function Add({ api, isAlone, reload }: { api: Api; isAlone: boolean; reload: () => void }) {
   const address = useSignal('')
   const kit = useSignal<T.MemberAdd | null>(null)
@@ -190,13 +190,13 @@ function Join({ api }: { api: Api }) {
   )
 }
 
-/** The answer to `POST /cluster/members`, as this view and other clients save it. */
+/** Reads a saved answer of `POST /cluster/members`. Throws `Error` for any other text. */
 function readKit(text: string): T.MemberAdd {
   try {
     const { members, joinerKit } = JSON.parse(text) as Partial<T.MemberAdd>
     if (Array.isArray(members) && typeof joinerKit === 'string') return { members, joinerKit }
   } catch {
-    // Not JSON: the same answer.
+    // Not JSON: the same error.
   }
   throw new Error(clusterWords.joinNoKit)
 }
@@ -226,7 +226,7 @@ function Authority({ api }: { api: Api }) {
   )
 }
 
-/** Empty if none is installed. */
+/** PEM of the authority; empty if none is installed. */
 async function authorityOf(api: Api): Promise<string> {
   try {
     return await api.text('GET', '/cluster/tls/ca.pem')

@@ -1,8 +1,8 @@
-/** What was done in the page as commands, to copy. Ids and users have no characters that a shell reads: contract section 1.2. */
+/** Commands that repeat an action of the page in a shell. Ids and user names need no quoting: contract section 1.2. */
 
 import { opensslVerify, type SignMode } from '../../client/signatures.ts'
 
-/** Signs the file `document`; curl asks for the passphrase. */
+/** Signs the file `document` with curl, which asks for the passphrase. */
 export function curlSign(origin: string, user: string, id: string, { mode, hash }: SignMode): string {
   const message =
     hash === null
@@ -17,11 +17,11 @@ export function curlSign(origin: string, user: string, id: string, { mode, hash 
   ].join('\n')
 }
 
-/** The same with the command `coffer`, which asks whether the appliance is the right one, and for the passphrase. */
+/** The same with the CLI, which asks the user to confirm the appliance's TLS key and to type the passphrase. */
 export const cofferSign = (origin: string, user: string, id: string, { mode }: SignMode): string =>
   `coffer connect ${origin}\ncoffer sign ${id} document --user '${user}' --mode ${mode} --output document.sig`
 
-/** Verifies `document.sig`; null where OpenSSL has no command. */
+/** Verifies `document.sig` with OpenSSL; null for modes that OpenSSL cannot verify. */
 export function opensslVerification(pem: string, mode: SignMode): string | null {
   const verify = opensslVerify(mode)
   return verify === null ? null : `cat > public.pem <<'END'\n${pem.trim()}\nEND\n${verify}`

@@ -1,4 +1,4 @@
-/** A node goes on alone after its cluster was lost: `POST /cluster/force-new`, contract section 3.6. */
+/** Turns a node whose cluster is lost into the only member of a new one: `POST /cluster/force-new`, contract section 3.6. */
 
 import { useRef } from 'preact/hooks'
 import { openApi } from '../api.ts'

@@ -1,4 +1,4 @@
-/** What `/keys/{id}` shows, read once: contract section 4.6. */
+/** Parses the answer of `GET /keys/{id}`: contract section 4.6. */
 
 import { fromBase64 } from '../../client/bytes.ts'
 import { curveOf, type PublicParts } from '../../client/public-key.ts'
@@ -20,7 +20,7 @@ const NAMES: Readonly<Record<string, string>> = {
   Generic: 'AES',
 }
 
-/** `RSA 3072`, `P-256`. */
+/** Short name of the type, such as `RSA 3072` or `P-256`. */
 export function shortType(key: T.Key): string {
   const parts = publicParts(key)
   if (parts.modulus) {

@@ -1,4 +1,4 @@
-/** One key: what it is, its public part and certificate; for administrators what can be changed, for operators its use. */
+/** One key: attributes, public key and certificate. Administrators can change it, operators can use it. */
 
 import { useSignal } from '@preact/signals'
 import { type CertificateFacts, certificatesOf, keyFingerprint } from '../../client/certificate.ts'
@@ -215,7 +215,7 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
     if (await renaming.start(words.keyRenaming, () => api.call('POST', `${path}/move`, { json })))
       go('keys', newId.value)
   }
-  /** Somebody else's change is shown before it is asked again. */
+  /** Shows another administrator's change before the user confirms the deletion again. */
   const remove = async () => {
     try {
       await api.call('DELETE', path, { etag: shown.etag })
@@ -258,7 +258,6 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
   )
 }
 
-/** Tags of a key or of a user. */
 export function TagEditor(props: {
   tags: readonly string[]
   run: Run

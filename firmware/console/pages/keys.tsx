@@ -1,5 +1,3 @@
-/** The keys of a namespace. */
-
 import { useSignal } from '@preact/signals'
 import type * as T from '../../client/types.ts'
 import { Action, type Text } from '../../web/controls.tsx'

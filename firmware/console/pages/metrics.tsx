@@ -1,4 +1,4 @@
-/** Numbers and small lines of the last hour in this tab. Contract section 4.8. */
+/** Current metrics, and their history of the last hour in this tab. Contract section 4.8. */
 
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -14,7 +14,7 @@ import * as words from '../words.ts'
 const EVERY_MS = 5000
 const SAMPLES_MAX = 720 // an hour
 
-/** Kept while the tab is open, also when another view is. */
+/** Module state: the samples outlive the view while the tab is open. */
 const samples = signal<readonly Sample[]>([])
 
 export const MetricsPage = ({ account, api }: ViewProps) => (

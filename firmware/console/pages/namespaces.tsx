@@ -1,5 +1,3 @@
-/** Namespaces: users and keys of their own. Contract section 7.3. */
-
 import { useSignal } from '@preact/signals'
 import { segment } from '../../client/request.ts'
 import type * as T from '../../client/types.ts'
@@ -12,7 +10,6 @@ import { Resource, wholeNumber } from '../parts/resource.tsx'
 import { to } from '../routes.ts'
 import * as words from '../words.ts'
 
-/** One namespace. */
 export function NamespacePage({ api, id }: ViewProps & { id: string }) {
   return (
     <Resource

@@ -1,4 +1,4 @@
-/** Making a key by what it is for, or all by hand; importing one. */
+/** Makes a key for a purpose or from explicit parameters, or imports one. */
 
 import { useSignal } from '@preact/signals'
 import { toBase64 } from '../../client/bytes.ts'
@@ -20,7 +20,7 @@ const EC_TYPES = ['EC_P256', 'EC_P384', 'EC_P521', 'EC_P256K1', 'BrainpoolP256',
 const TYPES = ['RSA', 'Curve25519', ...EC_TYPES, 'ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87', 'Generic']
 const LENGTHS: Readonly<Record<string, string>> = { RSA: '3072', Generic: '256' }
 
-/** Contract section 4.5. */
+/** Mechanisms of a key type: contract section 4.5. */
 function mechanismsOf(type: string): string[] {
   if (type === 'RSA')
     return [
@@ -37,7 +37,6 @@ function mechanismsOf(type: string): string[] {
   return type === 'EC_P256K1' ? ['ECDSA_Signature', 'BIP340_Signature'] : ['ECDSA_Signature']
 }
 
-/** Name, label and tags, of a new key as of an imported one. */
 function useAttributes() {
   const id = useSignal('')
   const label = useSignal('')
@@ -211,9 +210,9 @@ function Mechanisms(props: { names: readonly string[]; chosen: readonly string[]
   )
 }
 
-const KEY_FILE_BYTES_MAX = 100_000 // an RSA key of 8192 bits has 7000
+const KEY_FILE_BYTES_MAX = 100_000 // the PEM file of an 8192-bit RSA key has about 7000
 
-/** The appliance takes PEM; PKCS#8 is in DER as well. */
+/** Reads a key file as PEM, the only format of the API. PKCS#8 in DER is converted. */
 async function pemOf(file: File): Promise<string> {
   const bytes = new Uint8Array(await file.slice(0, KEY_FILE_BYTES_MAX).arrayBuffer())
   const text = new TextDecoder().decode(bytes)

@@ -1,4 +1,4 @@
-/** What is to be seen in ten seconds: state, and what needs attention with the way to mend it. */
+/** The first view: state, and problems with a link to the view that repairs each. */
 
 import type { ComponentChildren } from 'preact'
 import type { AuditLine } from '../../client/audit-lines.ts'
@@ -26,7 +26,6 @@ interface Facts {
   days: number
   backupSet: string | null
   lastBackup: string | null
-  /** Parts that the last restore left out. */
   leftOut: number
   keys: number
   users: number

@@ -1,4 +1,4 @@
-/** Restoring a backup, into an appliance that is new or in use. */
+/** Restores a backup into a new or provisioned appliance. */
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -38,7 +38,7 @@ function Report({ leftOut, more }: T.RestoreReport) {
   )
 }
 
-/** Nobody is signed in to a new appliance. */
+/** A new appliance has no users, so the restore runs without an account. */
 export const RestoreNew = () => <RestoreForm api={anonymous} what={words.restoreReplacesFull} isNew />
 
 function RestoreForm(props: { api: Api; what: string; isNew?: boolean; done?: () => void }) {
@@ -54,7 +54,7 @@ function RestoreForm(props: { api: Api; what: string; isNew?: boolean; done?: ()
       const systemTime = timestamp(new Date())
       form.append('arguments', JSON.stringify(isNew ? { backupPassphrase, systemTime } : { backupPassphrase }))
       form.append('backup_file', file)
-      // With the same credentials, so that a 401 never reaches the upload.
+      // Checks the credentials before the upload: a 401 of the upload would open the browser's own sign-in dialog.
       if (!isNew) await api.get('/account')
       await api.call('POST', '/system/restore', { body: form, progress, signal })
     }

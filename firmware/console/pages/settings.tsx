@@ -1,4 +1,4 @@
-/** What administrators set of the device, and what this page keeps to. Contract sections 3.4 and 3.9. */
+/** Settings of the device and of this console. Contract sections 3.4 and 3.9. */
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'

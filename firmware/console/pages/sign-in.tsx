@@ -1,4 +1,4 @@
-/** Signing in, also in place of a view that needs another role. */
+/** Sign-in form, also shown in place of a view that needs another role. */
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -77,7 +77,6 @@ function SignInForm({ done }: { done?: () => void }) {
   )
 }
 
-/** In place of a view: asks for an account that may see it. */
 export function NeedsAccount({ need: { roles, root } }: { need: Need }) {
   const [role] = roles
   return (

@@ -1,4 +1,4 @@
-/** The views of states in which nobody works: failed, on trial, unreachable. */
+/** Views of the states without sign-in: failed, on trial, unreachable. */
 
 import { Code } from '../../web/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
@@ -34,7 +34,7 @@ interface Diagnose {
   clusterState: { running: boolean; exited?: number; signaled?: number }
 }
 
-/** True if etcd runs or has run since the start: a node outside a cluster has none. */
+/** True if etcd runs or has run since the start. A standalone node has no etcd. */
 const isMember = ({ clusterState: { running, exited, signaled } }: Diagnose): boolean =>
   running || exited !== undefined || signaled !== undefined
 

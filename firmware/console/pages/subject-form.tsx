@@ -1,5 +1,3 @@
-/** The subject of a certificate request: contract section 4.6. */
-
 import { useSignal } from '@preact/signals'
 import { Action, Field, member } from '../../web/controls.tsx'
 import { Row } from '../parts/frame.tsx'

@@ -1,4 +1,4 @@
-/** The appliance itself: its versions, and its power. Contract section 3.5. */
+/** Versions of the appliance, and buttons to lock, restart, shut down and reset it. Contract section 3.5. */
 
 import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
@@ -79,7 +79,6 @@ export const FactoryReset = ({ api }: { api: Api }) => (
   />
 )
 
-/** Text, or an object of texts. */
 const engineText = (engine: unknown): string =>
   typeof engine === 'object' && engine !== null ? Object.values(engine).join(', ') : String(engine ?? '')
 

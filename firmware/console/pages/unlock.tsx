@@ -1,5 +1,3 @@
-/** Locked: one field. */
-
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { ApiError } from '../../client/request.ts'
@@ -11,7 +9,7 @@ import { Form } from '../parts/loading.tsx'
 import { anonymous, refreshState, stateSince } from '../state.ts'
 import * as words from '../words.ts'
 
-const SINCE_SECONDS_MIN = 60 // less says nothing
+const SINCE_SECONDS_MIN = 60 // shorter times are not worth showing
 
 export function UnlockPage() {
   const run = useRun()

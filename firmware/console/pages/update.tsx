@@ -1,4 +1,7 @@
-/** An update: uploaded, read about, installed or discarded, and followed until it is good or left. Contract section 9. */
+/**
+ * Uploads an update, shows its release notes, installs or discards it, and follows it until it is committed or rolled back.
+ * Contract section 9.
+ */
 
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -14,7 +17,7 @@ import { Problem, type Sending, SendOrStop, useLoad, Waiting } from '../parts/lo
 import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
 
-/** What was committed in this tab, over the restart of the appliance. */
+/** Versions before an update that this tab installed. Survives the restart of the appliance. */
 const committed = signal<{ before: string; fallbackBefore: string } | null>(null)
 
 interface Installed {
@@ -99,7 +102,7 @@ export function UpdatePage({ api }: ViewProps) {
 function Upload({ api, uploaded, discard }: { api: Api; uploaded: (notes: string) => void; discard: () => unknown }) {
   const notes = useRef('')
   const send: Sending = async (body, progress, signal) => {
-    await api.get('/account') // with the same credentials, so that a 401 never reaches the upload
+    await api.get('/account') // checks the credentials first: a 401 of the upload would open the browser's own sign-in dialog
     const options = { body, type: 'application/octet-stream', progress, signal }
     notes.current = (await api.json<{ releaseNotes: string }>('POST', '/system/update', options)).releaseNotes
   }
@@ -127,7 +130,7 @@ function Upload({ api, uploaded, discard }: { api: Api; uploaded: (notes: string
   )
 }
 
-/** What became of the update that was committed here: the view opens anew once the appliance is back. */
+/** Result of the update that this tab installed. The view opens again once the appliance is back. */
 function Outcome({ now, reload }: { now: Installed; reload: () => void }) {
   const watched = committed.value
   const isGood = watched !== null && now.build + now.version !== watched.before

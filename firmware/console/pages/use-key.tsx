@@ -1,4 +1,4 @@
-/** Using a key as an operator does: sign what is hashed here, verify it there and then, decrypt; and as commands. */
+/** Uses a key as an operator: hashes and signs, verifies the signature at once, decrypts, and shows the same as commands. */
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -20,7 +20,7 @@ import * as words from '../words.ts'
 import { cofferSign, curlSign, opensslVerification } from './commands.ts'
 import { publicParts } from './key-details.ts'
 
-const WHOLE_BYTES_MAX = 48_000_000 // in base64 below what `/sign` takes: contract section 1.5
+const WHOLE_BYTES_MAX = 48_000_000 // its base64 stays below the limit of `/sign`: contract section 1.5
 const BLOCK_BYTES = 16
 
 interface Use {
@@ -29,7 +29,6 @@ interface Use {
   id: string
   details: T.Key
   pem: string | null
-  /** A use was counted. */
   used: () => void
 }
 
@@ -178,7 +177,7 @@ function Result({ signature, verified, name }: Signed) {
   )
 }
 
-/** Null for what can be verified neither here nor with OpenSSL. `message` is the digest where the mode takes one. */
+/** Returns null if neither the browser nor OpenSSL can verify the mode. `message` is the digest for modes that take one. */
 async function verify(
   details: T.Key,
   pem: string | null,
@@ -235,7 +234,7 @@ function Decrypt({ api, id, used, modes }: Use & { modes: readonly string[] }) {
   )
 }
 
-/** As text where it is text. */
+/** Shows decrypted bytes as text if they are UTF-8, else in base64. */
 function Plain({ bytes }: { bytes: Uint8Array<ArrayBuffer> }) {
   try {
     return <Copyable label={words.usePlain} text={new TextDecoder('utf-8', { fatal: true }).decode(bytes)} />
@@ -244,14 +243,14 @@ function Plain({ bytes }: { bytes: Uint8Array<ArrayBuffer> }) {
   }
 }
 
-/** What another program did not pad stays as it is. */
+/** Removes PKCS#7 padding. Returns the bytes unchanged if they have none. */
 function unpadded(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const padding = bytes.at(-1) ?? 0
   const isPadded = padding >= 1 && padding <= BLOCK_BYTES && bytes.subarray(-padding).every((byte) => byte === padding)
   return isPadded ? bytes.slice(0, -padding) : bytes
 }
 
-/** Base64 without the line breaks of whoever made it. Throws when it is something else. */
+/** Removes line breaks from base64. Throws `Error` if the text is not base64. */
 function normal(text: string): string {
   try {
     return toBase64(fromBase64(text))

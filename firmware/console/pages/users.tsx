@@ -1,5 +1,3 @@
-/** Users and what each role may. Contract sections 3.3 and 7.3. */
-
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { segment } from '../../client/request.ts'
@@ -135,7 +133,7 @@ export function UserPage({ account, api, id }: ViewProps & { id: string }) {
     const user = await api.tagged<T.UserInfo>(path)
     const tags = user.value.role === 'Operator' ? await api.get<string[]>(`${path}/tags`) : null
     const [namespace] = id.includes('~') ? id.split('~') : []
-    // Whoever made a namespace has handed it over: contract section 7.3.
+    // Once a namespace exists, only its own administrators change its users: contract section 7.3.
     const isForeign = account.namespace === null && namespace !== undefined
     const made = isForeign ? await api.get<T.Created[]>('/namespaces') : []
     return { user, tags, mayChange: !made.some((other) => other.id === namespace) }

@@ -1,4 +1,4 @@
-/** Unprovisioned: a new appliance is set up, or becomes the one that a backup was made of. */
+/** State Unprovisioned: sets up a new appliance, or restores a backup into it. */
 
 import { signal, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -12,7 +12,7 @@ import { aheadMs, anonymous, refreshState, signIn } from '../state.ts'
 import * as words from '../words.ts'
 import { RestoreNew } from './restore.tsx'
 
-/** While it is true the page is not another one, though the state is. */
+/** Keeps the wizard on the screen while provisioning changes the state. */
 export const isSettingUp = signal(false)
 
 export function WizardPage() {
@@ -84,7 +84,7 @@ function Fresh() {
   )
 }
 
-/** `3 minutes ahead`, `2 days behind`. */
+/** `3 minutes ahead`, `2 days behind`. `ahead` is in milliseconds. */
 export const clockWords = (ahead: number): string =>
   `${duration(Math.abs(ahead) / 1000)} ${ahead > 0 ? words.ahead : words.behind}`
 

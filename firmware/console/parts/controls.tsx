@@ -1,5 +1,3 @@
-/** Fields with rules of the appliance, and text and files that people take along. */
-
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -9,11 +7,11 @@ import { PASSPHRASE_BYTES_MAX, PASSPHRASE_BYTES_MIN } from '../limits.ts'
 import * as words from '../words.ts'
 
 /**
- * A passphrase is never in a signal or an attribute: it stays in the field, from which `read` takes it and clears it.
- * That keeps it out of what is drawn, and of the serialised page.
+ * Keeps a passphrase out of signals and attributes: it stays in the input field until `read` returns and clears it. It is
+ * therefore in no rendered or serialized page.
  */
 export interface PassphraseHandle {
-  /** The text, or null with the reason shown beside the field. */
+  /** Null after showing the reason beside the field. */
   read(): string | null
   clear(): void
 }
@@ -21,7 +19,7 @@ export interface PassphraseHandle {
 export function Passphrase(props: {
   label: string
   hold: { current: PassphraseHandle | null }
-  /** Set for the first time: typed twice, and measured. */
+  /** For a new passphrase: it is typed twice, and its length is checked. */
   fresh?: boolean
   hint?: string
   error?: string | undefined
@@ -60,7 +58,7 @@ export function Passphrase(props: {
     <input
       ref={which}
       id={idOf}
-      type={(shown.value ? 'text' : 'password') as 'password'} // the types of roles forbid one that changes
+      type={(shown.value ? 'text' : 'password') as 'password'} // the type definitions do not allow a variable type
       autocomplete={fresh ? 'new-password' : 'current-password'}
       autocapitalize="off"
       spellcheck={false}
@@ -109,7 +107,6 @@ export function Passphrase(props: {
   )
 }
 
-/** Text to take along: shown, copied, saved. */
 export function Copyable({ text, label, save }: { text: string; label: string; save?: string }) {
   const copied = useSignal(false)
   return (
@@ -147,7 +144,6 @@ export function saveFile(content: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
-/** A file chosen or dropped. */
 export function FileDrop(props: { label: string; hint?: ComponentChildren; bind: { value: File | null } }) {
   const { label, hint, bind } = props
   const over = useSignal(false)

@@ -1,6 +1,6 @@
 /**
- * A list that is searched and sorted by any column. The ids come at once, 100,000 of them too; details come for the rows in sight, and
- * all of them once a search or another order needs them.
+ * A list that can be searched, and sorted by any column. All ids (up to 100,000) are loaded at once, details only for visible
+ * rows. A search, or an order other than by id, loads all details.
  */
 
 import { useSignal } from '@preact/signals'
@@ -11,16 +11,15 @@ import * as words from '../words.ts'
 import { Problem } from './loading.tsx'
 import { VirtualTable } from './virtual-table.tsx'
 
-const PAGE_MAX = 1000 // of one request: contract sections 3.2 and 3.3
+const PAGE_MAX = 1000 // limit of one request: contract sections 3.2 and 3.3
 
 export interface Column<R> {
   readonly name: string
-  /** Shown and searched, and compared unless there is a number. */
+  /** Text that is shown and searched. Also the sort key, unless `number` exists. */
   readonly text: (row: R) => string
   readonly number?: (row: R) => number
 }
 
-/** `next` is the `after` of the page that follows. */
 interface Page<R> {
   readonly rows: readonly R[]
   readonly next?: string | undefined
@@ -28,21 +27,20 @@ interface Page<R> {
 
 interface Details<R> {
   readonly row: R
-  /** All columns in lower case. */
+  /** All columns in lower case, for the search. */
   readonly text: string
 }
 
 interface Order {
-  /** -1 is the id. */
+  /** Index of the column; -1 for the id. */
   readonly column: number
   readonly isDescending: boolean
 }
 
 export function Directory<R>(props: {
-  /** What the search looks into. */
   hint: string
   bind: Text
-  /** Ascending, the same as long as the list is shown. */
+  /** In ascending order. Must not change while the list is shown. */
   ids: readonly string[]
   page: (after: string, limit: number, signal: AbortSignal) => Promise<Page<R>>
   idOf: (row: R) => string
@@ -56,7 +54,7 @@ export function Directory<R>(props: {
   const order = useSignal<Order>({ column: -1, isDescending: false })
   const error = useSignal<unknown>(null)
   const round = useSignal(0)
-  const reached = useRef('') // the last id whose details have been read with all before it
+  const reached = useRef('') // last id such that its details and those of all ids before it have been read
   const isComplete = useSignal(ids.length === 0)
   const needle = bind.value.trim().toLowerCase()
   const { column, isDescending } = order.value
@@ -198,7 +196,7 @@ function sorted<R>(
   isDescending: boolean,
 ): string[] {
   const keyed = ids.map((id) => {
-    const row = details.get(id)?.row // deleted meanwhile: no row
+    const row = details.get(id)?.row // no row if it has been deleted since
     return { id, text: row === undefined ? '' : text(row), number: row === undefined ? 0 : (number?.(row) ?? 0) }
   })
   const sign = isDescending ? -1 : 1

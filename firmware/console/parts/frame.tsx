@@ -1,5 +1,3 @@
-/** The frame around all views: what stands on top, the list of views, and the place in the middle. */
-
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -24,7 +22,7 @@ const PILLS = {
 
 export type ViewName = keyof typeof words.views
 
-/** What a view is given: an account that may see it, and the calls in its name. */
+/** Properties of each view: an account with the required role, and calls as that account. */
 export interface ViewProps {
   readonly account: Account
   readonly api: Api
@@ -145,7 +143,7 @@ function Countdown() {
   return <div role="status">{left !== null && <div class="notice warn">{words.signInCountdown(left)}</div>}</div>
 }
 
-/** The heading of a view, which has the focus when it opens. */
+/** Heading of a view. Takes the focus when the view opens. */
 export function Title({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -173,7 +171,7 @@ export function Row({ children }: { children: ComponentChildren }) {
   return <div class="row">{children}</div>
 }
 
-/** Within a list of class `facts`; `mono` is for ids, hashes and keys. */
+/** Used within a list of class `facts`. `mono` selects the monospaced font for ids, hashes and keys. */
 export function Fact(props: { name: ComponentChildren; mono?: boolean; children: ComponentChildren }) {
   const { name, mono, children } = props
   return (
@@ -184,7 +182,6 @@ export function Fact(props: { name: ComponentChildren; mono?: boolean; children:
   )
 }
 
-/** The head of a table. */
 export function Columns({ names }: { names: readonly string[] }) {
   return (
     <thead>

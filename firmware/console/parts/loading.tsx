@@ -1,4 +1,4 @@
-/** What is fetched for a view, and what a button does, with their errors where they belong. */
+/** Loads data for views and runs actions of buttons. Errors are shown where they occur. */
 
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -18,7 +18,7 @@ export interface Loaded<T> {
   reload(): void
 }
 
-/** Fetches when the view opens and when what it depends on changes; what comes too late is left out. */
+/** Loads when the view opens and when `depends` changes. Drops answers that arrive too late. */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, depends: readonly unknown[]): Loaded<T> {
   const value = useSignal<T | null>(null)
   const error = useSignal<unknown>(null)
@@ -48,15 +48,15 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, depends: r
   return { value, error, loading, reload }
 }
 
-/** The person stopped it: told as a message, not as an error. */
+/** The user canceled. Shown as a message, not as an error. */
 export class Canceled extends Error {}
 
-/** An error in the words of the appliance, with the status behind it. */
+/** Shows an error with the appliance's message and its status. */
 export function Problem({ error, also }: { error: unknown; also?: ComponentChildren }) {
   return <div role="alert">{error ? <Notice error={error} also={also} /> : null}</div>
 }
 
-/** The message of the appliance for an `if-match` that did not hold; other refusals with 412 have words of their own. */
+/** Message of a failed `if-match`. Other refusals with 412 have messages of their own. */
 const CONDITION_FAILED = 'A precondition of the request is not met'
 
 function Notice({ error, also }: { error: unknown; also: ComponentChildren }) {
@@ -82,22 +82,20 @@ function Notice({ error, also }: { error: unknown; also: ComponentChildren }) {
   )
 }
 
-/** Stands for what is loading, and for what could not be loaded. */
+/** Placeholder while data loads; the error with a retry button if that fails. */
 export function Waiting({ of: loaded }: { of: Loaded<unknown> }) {
   if (loaded.error.value)
     return <Problem error={loaded.error.value} also={<Action onClick={loaded.reload}>{words.again}</Action>} />
   return loaded.value.value === null ? <p class="hint">{words.loading}</p> : null
 }
 
-/** Fields with the button that does it, what it says while it does, and what went wrong. */
+/** A form with its button, its progress and its error. */
 export function Form(props: {
   run: Run
   submit: () => unknown
   action: ComponentChildren
   kind?: string
-  /** Beside the button. */
   beside?: ComponentChildren
-  /** That it was done. */
   said?: string | false
   problem?: ComponentChildren
   children: ComponentChildren
@@ -123,23 +121,20 @@ export function Form(props: {
   )
 }
 
-/** Sends a file. `progress` gets the bytes sent so far. */
+/** `progress` receives the number of bytes sent. */
 export type Sending = (file: File, progress: (sent: number) => void, signal: AbortSignal) => Promise<unknown>
 
-/** A large file that is chosen, sent with the bytes so far, checked by the appliance, and stopped before that if need be. */
+/** Uploads a large file with progress. The user can stop it until it is sent completely; then the appliance checks it. */
 export function SendOrStop(props: {
   label: string
   hint: string
   action: string
-  /** Says for how long it has been checked. */
   checking: (seconds: number) => string
-  /** How it is sent; null when something else is missing. */
+  /** Returns the function that sends the file, or null if an input is missing. */
   prepare: () => Sending | null
   done: () => unknown
   problem: (error: unknown) => ComponentChildren
-  /** Asked before it is sent. */
   question?: { what: string; typed: string } | undefined
-  /** More fields, and what became of it. */
   children?: ComponentChildren
 }) {
   const { label, hint, action, checking, prepare, done, problem, question, children } = props
@@ -191,7 +186,7 @@ export function SendOrStop(props: {
         action={action}
         problem={problem(run.error.value)}
         beside={
-          // What was sent whole is checked and installed, whoever goes away.
+          // Once sent completely, the file is checked and installed even if the user leaves.
           run.busy.value !== false &&
           !isWhole.value && (
             <Action onClick={() => stop.current?.abort(new Canceled(words.stopped))}>{words.cancel}</Action>
@@ -214,7 +209,7 @@ export function SendOrStop(props: {
   )
 }
 
-/** A button that asks before it acts; where the act cannot be undone, only once what it is for has been typed. */
+/** A button that asks for confirmation. For an irreversible act the user must also type `typed`. */
 export function Confirm(props: {
   title: string
   what: ComponentChildren
@@ -224,7 +219,6 @@ export function Confirm(props: {
   done?: () => void
   kind?: string
   label?: string
-  /** Fields of the question. */
   children?: ComponentChildren
 }) {
   const { title, what, typed, saying, work, done, kind = 'danger', label, children } = props

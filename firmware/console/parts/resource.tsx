@@ -1,4 +1,4 @@
-/** Settings that are read, edited and written back as one JSON object. */
+/** Reads, edits and writes settings that are one JSON object. */
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -12,7 +12,7 @@ import { Form, useLoad, Waiting } from './loading.tsx'
 
 type Values = Record<string, string>
 
-/** A form for members of one resource. A change names the etag of what was shown, so that it undoes no change by another administrator. */
+/** Form for members of one resource. A change sends the etag of the values shown, so that it cannot undo another administrator's change. */
 export function Resource(props: {
   api: Api
   path: string
@@ -69,7 +69,7 @@ export function Resource(props: {
   )
 }
 
-/** Throws for a text that is not a whole number: `Number` takes an empty one for 0. */
+/** Throws `Error` if the text is not a whole number. `Number` would read an empty text as 0. */
 export function wholeNumber(text: string | undefined, label: string): number {
   if (!/^\d+$/.test(text?.trim() ?? '')) throw new Error(words.notWhole(label))
   return Number(text)

@@ -1,4 +1,4 @@
-/** A small line of numbers over time, told in words as well. */
+/** Small chart of a value over time, with a text for screen readers. */
 
 import { HEIGHT, sparkPath, WIDTH } from '../series.ts'
 

@@ -1,6 +1,6 @@
 /**
- * A table of any number of rows of which only those in sight are drawn. Rows have one height, so that the place of each is
- * known; `inSight` is told which they are, to fetch their details.
+ * A table of any number of rows that draws only visible ones. All rows have the same height, which gives the position of each.
+ * `inSight` receives the visible range, to load details.
  */
 
 import { useSignal } from '@preact/signals'
@@ -23,7 +23,7 @@ export function VirtualTable(props: {
   const top = useSignal(0)
   const height = useSignal(700)
   const rowPx = useSignal(ROW_PX)
-  // A list that has become shorter ends above where the box was.
+  // If the list has become shorter, it may end above the previous scroll position.
   const start = Math.max(0, Math.min(top.value, length * rowPx.value - height.value))
   const from = Math.max(0, Math.floor(start / rowPx.value) - AHEAD)
   const to = Math.min(length, Math.ceil((start + height.value) / rowPx.value) + AHEAD)
@@ -70,7 +70,7 @@ export function VirtualTable(props: {
   )
 }
 
-/** One cell: more would be columns that a narrow window does not have. */
+/** One cell only: several would add columns that a narrow window hides. */
 function Spacer({ px }: { px: number }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus

@@ -17,7 +17,7 @@ import type { Random } from '../random.ts'
 import type { CurveKeyType, EcKeyType, KeyPair, SignMode } from '../types.ts'
 
 interface OpenedCurveKey {
-  /** The signature is transient, and the caller's; throws CofferError `invalid` for a mode or a length that does not fit. */
+  /** Returns a transient signature. Throws CofferError `invalid` if the mode or the length does not fit the key. */
   sign(mode: SignMode, message: Uint8Array): Uint8Array
   wipe(): void
 }
@@ -27,7 +27,7 @@ export function generateCurveKey(type: CurveKeyType, random: Random, products: P
   return pair(type, secret, products)
 }
 
-/** Checks length and range and computes the public key; copies `data`. */
+/** Checks length and range, and computes the public key. Copies `data`. */
 export function importCurveKey(type: CurveKeyType, data: Uint8Array, products: Products = chosen): KeyPair {
   const bytes = type === 'Curve25519' ? ED25519_BYTES : CURVES[type].fieldBytes
   if (data.length !== bytes) throw new CofferError('invalid', `data: ${type} keys have ${bytes} bytes`)
@@ -37,7 +37,7 @@ export function importCurveKey(type: CurveKeyType, data: Uint8Array, products: P
   return pair(type, copySecret(data), products)
 }
 
-/** Keeps its own copy of the private key until `wipe`. Throws `internal` when it is out of range: its record was damaged. */
+/** Copies the private key, until `wipe`. Throws CofferError `internal` if it is out of range: the record is damaged. */
 export function openCurveKey(
   type: CurveKeyType,
   privateKey: Uint8Array,
@@ -96,13 +96,13 @@ function ecSigner(type: EcKeyType, base: BasePoint, privateKey: Uint8Array, rand
   }
 }
 
-/** Auxiliary randomness of BIP-340. */
+/** Length of BIP-340's auxiliary randomness. */
 const AUX_BYTES = 32
 
 const unfit = (mode: SignMode, type: CurveKeyType): CofferError =>
   new CofferError('invalid', `mode: ${mode} does not fit ${type} keys`)
 
-/** True from 1 to the order less one; both big-endian and of one length. The same operations for every value. */
+/** True if 1 <= `bytes` < `order`, both big-endian. Runs in constant time. */
 function isScalar(bytes: Uint8Array, order: Uint8Array): boolean {
   if (bytes.length !== order.length) return false
   let [borrow, bits] = [0, 0]

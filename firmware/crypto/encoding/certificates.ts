@@ -1,6 +1,6 @@
 /**
- * Certificates that are uploaded: parsed, checked and written out again. RFC 5280 section 6.1, without its checks of
- * time: the appliance's clock may be wrong, and certificates are installed ahead of their time. Contract section 6.6.
+ * Parses, checks and re-encodes uploaded certificates. RFC 5280 section 6.1 without its checks of time: the appliance's clock may
+ * be wrong, and certificates may be installed before they are valid. Contract section 6.6.
  */
 
 import { X509Certificate } from 'node:crypto'
@@ -10,9 +10,9 @@ import { CofferError } from '../../base/error.ts'
 import { decodeBody, encodePem, splitPem } from './pem.ts'
 
 const LABEL = 'CERTIFICATE'
-const CERTIFICATES_MAX = 10 // no authority needs more than three; a client reads all of them in each handshake
+const CERTIFICATES_MAX = 10 // authorities need three at most, and clients read all of them in each handshake
 
-/** The certificates of a PEM file in their order, one at least. Throws CofferError `invalid`. */
+/** Returns the certificates of a PEM file in their order, at least one. Throws CofferError `invalid`. */
 export function parseCertificates(pem: Uint8Array): X509Certificate[] {
   const blocks = splitPem(pem)
   if (blocks.length === 0) throw new CofferError('invalid', 'PEM: no certificate found')
@@ -34,17 +34,17 @@ export function checkChain(certificates: readonly X509Certificate[]): void {
     if (issued === undefined) continue
     if (!isIssuedBy(issued, issuer))
       throw new CofferError('invalid', `Certificate ${i} of the chain is not issued by the next one`)
-    // Between an authority and the leaf stand i - 1 others.
+    // There are i - 1 certificates between this authority and the leaf.
     if (pathLengthMax(issuer) < i - 1)
       throw new CofferError('invalid', `Certificate ${i + 1} of the chain does not allow a chain this long`)
   }
 }
 
-/** Name, key identifier, purposes and signature. */
+/** Compares names, key identifiers and purposes, and verifies the signature. */
 export const isIssuedBy = (issued: X509Certificate, issuer: X509Certificate): boolean =>
   issuer.ca && issued.checkIssued(issuer) && verifies(issued, issuer)
 
-/** A root: an authority that issued its own certificate. */
+/** True for an authority that issued its own certificate. */
 export const isRoot = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate)
 
 function parse(der: Uint8Array): X509Certificate {
@@ -54,12 +54,12 @@ function parse(der: Uint8Array): X509Certificate {
   } catch {
     throw new CofferError('invalid', 'PEM: not a certificate')
   }
-  // OpenSSL reads lengths in any form and stops at the end of the first value.
+  // OpenSSL accepts non-minimal lengths and ignores trailing bytes.
   if (!certificate.raw.equals(der)) throw new CofferError('invalid', 'PEM: not exactly one certificate in DER')
   return certificate
 }
 
-/** False also for signatures of kinds that OpenSSL does not know. */
+/** False also for signature algorithms that OpenSSL does not support. */
 function verifies(issued: X509Certificate, issuer: X509Certificate): boolean {
   try {
     return issued.verify(issuer.publicKey)

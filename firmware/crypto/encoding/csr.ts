@@ -1,4 +1,4 @@
-/** Certificate signing requests: PKCS#10, RFC 2986, with the rules of contract section 6.5. */
+/** Certificate signing requests: PKCS#10 (RFC 2986) with the rules of contract section 6.5. */
 
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
@@ -22,7 +22,7 @@ import { encodePem } from './pem.ts'
 import { bufferOf, publicKeyInfo } from './public-key.ts'
 import { type Sign, signatureAlgorithm, signData } from './signature.ts'
 
-/** Empty and absent members are left out of the request. */
+/** Empty and absent members are omitted from the request. */
 export interface CsrSubject {
   commonName: string
   countryName?: string | undefined
@@ -31,11 +31,11 @@ export interface CsrSubject {
   organizationName?: string | undefined
   organizationalUnitName?: string | undefined
   emailAddress?: string | undefined
-  /** Absent or null: the common name, if it is a DNS name. Empty: no alternative name. */
+  /** Absent or null: the common name, if it is a DNS name. Empty: no alternative names. */
   subjectAltNames?: readonly string[] | null | undefined
 }
 
-/** A request as PEM, its signature made by `sign`. Throws CofferError `invalid` for Generic keys and unfit subjects. */
+/** Returns a request in PEM, signed by `sign`. Throws CofferError `invalid` for Generic keys and invalid subjects. */
 export async function createCsr(type: KeyType, publicKey: PublicKey, subject: CsrSubject, sign: Sign): Promise<string> {
   const info = new CertificationRequestInfo({
     subject: nameOf(subject),
@@ -61,12 +61,12 @@ const ATTRIBUTES_IN_ORDER = [
 ] as const
 
 const CHARACTERS = {
-  utf8String: /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, // a line break or a NUL makes names that programs show as others
+  utf8String: /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, // programs truncate or misread names with a line break or a NUL
   printableString: /^[A-Za-z0-9 '()+,\-./:=?]*$/, // X.680 section 41.4
   ia5String: /^[\x20-\x7e]*$/,
 }
 
-/** The subject as a name, one attribute per RDN. */
+/** Name with one attribute per RDN. */
 export function nameOf(subject: CsrSubject): Name {
   if (subject.commonName === '') throw new CofferError('invalid', 'commonName: must not be empty')
   const name = new Name()
@@ -81,7 +81,7 @@ export function nameOf(subject: CsrSubject): Name {
 }
 
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14' // RFC 2985 section 5.4.2
-const ALT_NAMES_MAX = 256 // encoding them is quick up to here; public CAs take 100 to 250
+const ALT_NAMES_MAX = 256 // encoding is fast up to this number; public CAs accept 100 to 250
 
 function attributesOf({ commonName, subjectAltNames }: CsrSubject): Attribute[] {
   const names = subjectAltNames ?? (isDnsName(commonName) ? [commonName] : [])
@@ -91,12 +91,12 @@ function attributesOf({ commonName, subjectAltNames }: CsrSubject): Attribute[] 
   return [new Attribute({ type: EXTENSION_REQUEST, values: [AsnConvert.serialize(extensions)] })]
 }
 
-/** Labels of letters, digits, hyphens and underscores, the first of which may be a wildcard; RFC 1123 section 2.1. */
+/** Labels of letters, digits, hyphens and underscores; the first label may be a wildcard. RFC 1123 section 2.1. */
 const DNS_NAME = /^(?=.{1,253}$)(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})?)*\.?$/
 
 const isDnsName = (text: string): boolean => DNS_NAME.test(CHARACTERS.ia5String.test(text) ? text : domainToASCII(text))
 
-/** RFC 5280 section 4.2.1.6; addresses begin with `IP:`. */
+/** Extension of RFC 5280 section 4.2.1.6. IP addresses begin with `IP:`. */
 export function alternativeNames(names: readonly string[]): Extension {
   const extnValue = new OctetString(AsnConvert.serialize(new SubjectAlternativeName(names.map(generalName))))
   return new Extension({ extnID: id_ce_subjectAltName, extnValue })
@@ -106,13 +106,13 @@ function generalName(text: string): GeneralName {
   if (!CHARACTERS.utf8String.test(text))
     throw new CofferError('invalid', 'subjectAltNames: contains characters not allowed here')
   if (text.startsWith('IP:')) return new GeneralName({ iPAddress: ipAddress(text.slice(3)) })
-  // The field is IA5String; international names go in as A-labels (RFC 5280 section 7.2).
+  // The field is an IA5String: international names are encoded as A-labels (RFC 5280 section 7.2).
   const dNSName = CHARACTERS.ia5String.test(text) ? text : domainToASCII(text)
   if (dNSName === '') throw new CofferError('invalid', 'subjectAltNames: the name cannot be written as a DNS name')
   return new GeneralName({ dNSName })
 }
 
-/** IPv6 in plain groups: the encoder knows neither zones nor embedded IPv4 addresses. */
+/** Normalizes IPv6 addresses, since the encoder supports neither zones nor embedded IPv4 addresses. */
 function ipAddress(text: string): string {
   const version = isIP(text)
   if (version === 0 || text.includes('%')) throw new CofferError('invalid', 'subjectAltNames: not an IP address')

@@ -1,6 +1,6 @@
 /**
- * A strict DER reader (X.690 sections 8 and 10) for private keys and signatures. It hands out views of its input and copies nothing,
- * so that one wipe removes the key; public structures are made with the @peculiar schemas instead.
+ * A strict DER reader (X.690 sections 8 and 10) for private keys and signatures. It returns views of its input and copies
+ * nothing, so that wiping the input removes the key. Public structures use the @peculiar schemas instead.
  */
 
 import { CofferError } from '../../base/error.ts'
@@ -15,14 +15,14 @@ export const TAG = {
   set: 0x31,
 } as const
 
-/** `[n]` of a constructed value: explicit tags and SET or SEQUENCE under an implicit one. */
+/** Tag `[n]` of a constructed value: explicit tags, and implicit ones of a SET or SEQUENCE. */
 export const constructed = (n: number): number => 0xa0 | n
-/** `[n] IMPLICIT` of a primitive value. */
+/** Tag `[n] IMPLICIT` of a primitive value. */
 export const primitive = (n: number): number => 0x80 | n
 
-const OID_BYTES_MAX = 32 // the longest we know has 9
+const OID_BYTES_MAX = 32 // the longest in use has 9
 
-/** Reads the values of one constructed value in order. Every method throws CofferError `invalid` for what is not DER. */
+/** Reads the values inside a constructed value in order. All methods throw CofferError `invalid` if the input is not DER. */
 export class DerReader {
   readonly #bytes: Uint8Array
   #position = 0
@@ -31,7 +31,7 @@ export class DerReader {
     this.#bytes = bytes
   }
 
-  /** The content of the next value, which must carry that tag. */
+  /** Returns the content of the next value, which must have that tag. */
   read(tag: number): Uint8Array {
     if (this.#byte() !== tag) throw malformed()
     const length = this.#length()
@@ -42,12 +42,12 @@ export class DerReader {
     return content
   }
 
-  /** As `read`, or undefined when the next value carries another tag or there is none. */
+  /** As `read`. Returns undefined at the end, or if the next value has another tag. */
   readOptional(tag: number): Uint8Array | undefined {
     return this.#bytes[this.#position] === tag ? this.read(tag) : undefined
   }
 
-  /** As `read`, with the value's tag and length. */
+  /** As `read`, but includes the tag and the length. */
   readWhole(tag: number): Uint8Array {
     const start = this.#position
     this.read(tag)
@@ -62,7 +62,7 @@ export class DerReader {
     return new DerReader(this.read(TAG.sequence))
   }
 
-  /** A number that is not negative, big-endian without leading zeros (one zero byte for 0). */
+  /** Reads a non-negative INTEGER: big-endian, without leading zeros (one zero byte for 0). */
   unsigned(): Uint8Array {
     const content = this.read(TAG.integer)
     if (content.length === 0 || content[0]! >= 0x80) throw malformed()
@@ -71,12 +71,12 @@ export class DerReader {
     return content.subarray(1)
   }
 
-  /** In dotted form. */
+  /** Returns the identifier in dotted form. */
   oid(): string {
     return decodeOid(this.read(TAG.oid))
   }
 
-  /** Refuses anything left. */
+  /** Throws CofferError `invalid` if values remain. */
   end(): void {
     if (this.#position !== this.#bytes.length) throw malformed()
   }
@@ -87,7 +87,7 @@ export class DerReader {
     return byte
   }
 
-  /** Definite and minimal. */
+  /** Reads a definite, minimal length. */
   #length(): number {
     const first = this.#byte()
     if (first < 0x80) return first
@@ -100,7 +100,7 @@ export class DerReader {
   }
 }
 
-/** The bytes of a BIT STRING, which must hold whole bytes. */
+/** Bytes of a BIT STRING, which must have no unused bits. */
 export function bitStringBytes(content: Uint8Array): Uint8Array {
   if (content.length === 0 || content[0] !== 0) throw malformed()
   return content.subarray(1)

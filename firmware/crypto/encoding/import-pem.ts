@@ -1,4 +1,4 @@
-/** Private keys from PEM files: PKCS#8 (RFC 5208, 5958, 8410, 9881), PKCS#1 (RFC 8017), SEC 1 (RFC 5915). Contract section 6.4. */
+/** Reads private keys from PEM files: PKCS#8 (RFC 5208, 5958, 8410, 9881), PKCS#1 (RFC 8017), SEC 1 (RFC 5915). Contract section 6.4. */
 
 import { id_ecPublicKey } from '@peculiar/asn1-ecc'
 import { id_rsaEncryption } from '@peculiar/asn1-rsa'
@@ -11,20 +11,20 @@ import type { EcKeyType, MlDsaKeyType, PublicKey } from '../types.ts'
 import { bitStringBytes, constructed, DerReader, decodeOid, primitive, TAG } from './der.ts'
 import { decodeBody, splitPem } from './pem.ts'
 
-/** What the file says about the public key, to be compared with what the private key yields. */
+/** Public key in the file, if any, to compare with the one of the private key. */
 export type ClaimedPublic = { modulus: Uint8Array } | { point: Uint8Array } | undefined
 
-/** The caller wipes every byte array of it. */
+/** The caller wipes all byte arrays. */
 export type PrivateKeyFile = { claimed: ClaimedPublic } & (
   | ({ type: 'RSA'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & RsaClaims)
   | { type: EcKeyType | 'Curve25519'; data: Uint8Array }
-  /** `expanded` where the file has the seed, too. */
+  /** `expanded` if the file has both the seed and the expanded key. */
   | { type: MlDsaKeyType; data: Uint8Array; expanded: Uint8Array | undefined }
 )
 
 /**
- * Reads the one private key among the blocks of a PEM file; its type follows from the key. Numbers are checked by the
- * import into the pool, and then `checkClaimed` compares. Every refusal is a CofferError `invalid`. The caller wipes `pem`.
+ * Reads the only private key of a PEM file and determines its type. The import into the pool checks the numbers; then
+ * `checkClaimed` compares the public key. Throws CofferError `invalid`. The caller wipes `pem`.
  */
 export function parsePrivateKeyPem(pem: Uint8Array): PrivateKeyFile {
   const { label, body } = onlyPrivateKey(pem)
@@ -36,7 +36,7 @@ export function parsePrivateKeyPem(pem: Uint8Array): PrivateKeyFile {
   }
 }
 
-/** Throws CofferError `invalid` when the file's public key is not that of its private key. */
+/** Throws CofferError `invalid` if the public key of the file does not belong to its private key. */
 export function checkClaimed(claimed: ClaimedPublic, publicKey: PublicKey): void {
   if (claimed === undefined || publicKey === null) return
   const agrees =
@@ -74,7 +74,7 @@ function readPkcs8(der: Uint8Array): PrivateKeyFile {
   const algorithm = info.sequence()
   const oid = algorithm.oid()
   const inner = info.read(TAG.octetString)
-  info.readOptional(constructed(0)) // attributes say nothing we keep
+  info.readOptional(constructed(0)) // attributes, which are not stored
   const publicKey = version === 1 ? info.readOptional(primitive(1)) : undefined // RFC 5958
   info.end()
   if (oid === id_rsaEncryption) {
@@ -101,7 +101,7 @@ function readRsa(der: Uint8Array): PrivateKeyFile {
     throw new CofferError('invalid', 'RSA: keys of more than two primes are not accepted')
   const modulus = key.unsigned()
   const publicExponent = key.unsigned()
-  // all but the primes is computed anew; what the file says must be the same
+  // the pool recomputes all numbers from the primes, and compares these
   const privateExponent = key.unsigned()
   const primeP = key.unsigned()
   const primeQ = key.unsigned()
@@ -122,7 +122,7 @@ function readRsa(der: Uint8Array): PrivateKeyFile {
   }
 }
 
-/** `curve` is what the PKCS#8 wrapping says; without one the key must name its own. */
+/** `curve` is the curve of the PKCS#8 wrapper; without one, the key must name its curve. */
 function readEc(der: Uint8Array, curve: EcKeyType | undefined): PrivateKeyFile {
   const key = only(der)
   if (small(key.unsigned()) !== 1) throw new CofferError('invalid', 'EC: unknown version')
@@ -147,7 +147,7 @@ function readEd25519(der: Uint8Array, publicKey: Uint8Array | undefined): Privat
   return { type: 'Curve25519', data: copySecret(data), claimed }
 }
 
-/** RFC 9881 section 6: the seed, the expanded key, or both. */
+/** RFC 9881 section 6: seed, expanded key, or both. */
 function readMlDsa(type: MlDsaKeyType, der: Uint8Array, publicKey: Uint8Array | undefined): PrivateKeyFile {
   const reader = new DerReader(der)
   const both = reader.readOptional(TAG.sequence)
@@ -164,7 +164,7 @@ function readMlDsa(type: MlDsaKeyType, der: Uint8Array, publicKey: Uint8Array | 
   return { type, data: copySecret(seed ?? expanded!), expanded: seed && expanded && copySecret(expanded), claimed }
 }
 
-/** Reads curve parameters, which must be a curve's name and nothing else. */
+/** Reads curve parameters, which must be a named curve. */
 function namedCurve(parameters: DerReader): EcKeyType {
   const name = parameters.readOptional(TAG.oid)
   if (name === undefined) throw new CofferError('invalid', 'EC: a named curve is needed')
@@ -175,7 +175,7 @@ function namedCurve(parameters: DerReader): EcKeyType {
   return found
 }
 
-/** Some programs leave out leading zeros of the scalar, some add one. */
+/** Pads or trims the scalar: some programs omit leading zeros, some add one. */
 function toField(scalar: Uint8Array, bytes: number): Uint8Array {
   let start = 0
   while (scalar.length - start > bytes && scalar[start] === 0) start++
@@ -187,7 +187,7 @@ function toField(scalar: Uint8Array, bytes: number): Uint8Array {
   return padded
 }
 
-/** A shorter `input` may be compressed (SEC 1 section 2.3.3). */
+/** Compares points; a shorter `input` may be compressed (SEC 1 section 2.3.3). */
 function samePoint(input: Uint8Array, point: Uint8Array): boolean {
   if (input.length === point.length || (input[0] !== 2 && input[0] !== 3)) return same(input, point)
   const fieldBytes = (point.length - 1) / 2
@@ -196,7 +196,7 @@ function samePoint(input: Uint8Array, point: Uint8Array): boolean {
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
-/** The one value that fills `der`: for a SEQUENCE its reader, else its content. */
+/** Reads the only value in `der`: returns a reader for a SEQUENCE, else the content. */
 function only(der: Uint8Array): DerReader
 function only(der: Uint8Array, tag: number): Uint8Array
 function only(der: Uint8Array, tag?: number): DerReader | Uint8Array {
@@ -206,5 +206,5 @@ function only(der: Uint8Array, tag?: number): DerReader | Uint8Array {
   return value
 }
 
-/** A version number; anything over a byte is as unknown as 255. */
+/** Reads a version number; 255 stands for all larger numbers. */
 const small = (number: Uint8Array): number => (number.length === 1 ? number[0]! : 255)

@@ -1,15 +1,15 @@
-/** PEM text, RFC 7468. Private keys stay bytes from end to end: a string could not be wiped. */
+/** PEM (RFC 7468). Private keys stay in byte arrays, since strings cannot be wiped. */
 
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
 import { newSecret, wipe } from '../../base/secret.ts'
 
 const LINE_CHARACTERS = 64
-const PEM_BYTES_MAX = 256 * 1024 // the largest key takes 7 KB; room for a certificate chain beside it
+const PEM_BYTES_MAX = 256 * 1024 // the largest key takes 7 KB; leaves room for a certificate chain
 const LINE_FEED = 0x0a
 const EQUALS_SIGN = 0x3d
 
-/** Base64 wrapped at 64 columns, LF, one LF at the end. For public structures. */
+/** Wraps base64 at 64 columns and ends with LF. For public structures. */
 export function encodePem(label: string, der: Uint8Array): string {
   const lines = Buffer.from(der.buffer, der.byteOffset, der.length)
     .toString('base64')
@@ -17,7 +17,7 @@ export function encodePem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
 }
 
-/** As `encodePem`, for private structures: bytes that the caller wipes. */
+/** As `encodePem`, for private structures. Returns bytes, which the caller wipes. */
 export function encodeSecretPem(label: string, der: Uint8Array): Uint8Array {
   const begin = utf8ToBytes(`-----BEGIN ${label}-----\n`)
   const end = utf8ToBytes(`-----END ${label}-----\n`)
@@ -38,11 +38,11 @@ export function encodeSecretPem(label: string, der: Uint8Array): Uint8Array {
 
 interface PemBlock {
   label: string
-  /** Everything between the two boundary lines, a view of the input. */
+  /** The bytes between the boundary lines, a view of the input. */
   body: Uint8Array
 }
 
-/** Splits PEM text into its blocks; text around them and a byte order mark are ignored. Throws CofferError `invalid`. */
+/** Splits PEM into blocks; ignores text around them and a byte order mark. Throws CofferError `invalid`. */
 export function splitPem(pem: Uint8Array): PemBlock[] {
   if (pem.length > PEM_BYTES_MAX) throw new CofferError('invalid', `PEM: more than ${PEM_BYTES_MAX} bytes`)
   const blocks: PemBlock[] = []
@@ -64,7 +64,7 @@ export function splitPem(pem: Uint8Array): PemBlock[] {
   return blocks
 }
 
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] // editors on Windows write it
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] // written by editors on Windows
 
 const beginsWithMark = (pem: Uint8Array): boolean => BYTE_ORDER_MARK.every((byte, at) => pem[at] === byte)
 
@@ -77,7 +77,7 @@ function boundaryIn(line: Uint8Array): { kind: string; label: string } | undefin
   return match === null ? undefined : { kind: match[1]!, label: match[2]! }
 }
 
-/** Decodes the base64 of a block without making a string of it; the caller wipes both. Throws CofferError `invalid`. */
+/** Decodes the base64 of a block without creating a string. The caller wipes both arrays. Throws CofferError `invalid`. */
 export function decodeBody(body: Uint8Array): Uint8Array {
   const bytes = newSecret(Math.ceil((body.length * 3) / 4))
   let length = 0
@@ -110,10 +110,10 @@ function refuseBase64(bytes: Uint8Array): never {
   throw new CofferError('invalid', 'PEM: not base64')
 }
 
-/** The base64 digit of a value below 64, by comparisons as in `digitOf`. */
+/** Base64 digit of a value below 64; branch-free, as `digitOf`. */
 function characterOf(value: number): number {
   const from = (first: number): number => (first - 1 - value) >> 31
-  // A to Z; each later range begins where the one before it would have gone on.
+  // A to Z; each term below corrects the offset for a later range.
   return (
     0x41 +
     value +
@@ -124,7 +124,7 @@ function characterOf(value: number): number {
   )
 }
 
-/** The value of a base64 digit, or -1; comparisons instead of a table, whose cache lines could betray the key. */
+/** Value of a base64 digit, or -1. Uses comparisons, since table lookups would leak the key through the cache. */
 function digitOf(character: number): number {
   const inRange = (first: number, last: number): number => ((first - 1 - character) & (character - last - 1)) >> 31
   return (

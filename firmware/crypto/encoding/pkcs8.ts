@@ -1,4 +1,4 @@
-/** Private keys as PKCS#8: RFC 5208, around RFC 5915 (EC), RFC 8410 (Ed25519), RFC 9881 (ML-DSA) and RFC 8017 A.1.2 (RSA). */
+/** Encodes private keys as PKCS#8: RFC 5208 around RFC 5915 (EC), RFC 8410 (Ed25519), RFC 9881 (ML-DSA) and RFC 8017 A.1.2 (RSA). */
 
 import { AsnConvert } from '@peculiar/asn1-schema'
 import { CofferError } from '../../base/error.ts'
@@ -11,7 +11,10 @@ import type { KeyPair } from '../types.ts'
 import { constructed, primitive, TAG } from './der.ts'
 import { publicKeyInfo } from './public-key.ts'
 
-/** DER; the caller wipes it. Of an ML-DSA key the seed, or the expanded form without one. Throws CofferError `invalid` for Generic keys. */
+/**
+ * Returns DER, which the caller wipes. An ML-DSA key is encoded as its seed, or as the expanded key if it has no seed. Throws
+ * CofferError `invalid` for Generic keys.
+ */
 export function encodePkcs8(pair: KeyPair): Uint8Array {
   const { algorithm } = publicKeyInfo(pair.type, pair.public)
   const name = new Uint8Array(AsnConvert.serialize(algorithm))
@@ -48,7 +51,7 @@ function rsaPrivateKey({ n, e, p, q, dp, dq, qinv }: RsaPrivateKey): Uint8Array 
   }
 }
 
-/** e^-1 mod (p - 1)(q - 1): one of the exponents RFC 8017 section 3.2 allows. */
+/** e^-1 mod (p - 1)(q - 1), one of the exponents that RFC 8017 section 3.2 allows. */
 function privateExponent(e: Uint8Array, p: Uint8Array, q: Uint8Array): Uint8Array {
   const [pLess, qLess] = [lessOne(p), lessOne(q)]
   const order = product(pLess, qLess)
@@ -67,7 +70,7 @@ function lessOne(odd: Uint8Array): Uint8Array {
   return less
 }
 
-/** An unsigned number without superfluous zeros; the length of each number of a key is public or nearly so. */
+/** INTEGER without leading zeros. Lengths of a key's numbers are public, or nearly so. */
 function integer(number: Uint8Array): Uint8Array {
   let start = 0
   while (start < number.length - 1 && number[start] === 0) start++
@@ -75,7 +78,7 @@ function integer(number: Uint8Array): Uint8Array {
   return digits[0]! >= 0x80 ? wrap(TAG.integer, ZERO.slice(), digits) : wrap(TAG.integer, digits)
 }
 
-/** One value of DER around `parts`, which are wiped. */
+/** Encodes a DER value around `parts`, which are wiped. */
 function wrap(tag: number, ...parts: Uint8Array[]): Uint8Array {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   const lengthBytes = length < 0x80 ? 0 : length < 0x100 ? 1 : 2

@@ -1,4 +1,4 @@
-/** Public keys as SubjectPublicKeyInfo: RFC 5280 section 4.1, RFC 5480, RFC 8017 A.1, RFC 8410, RFC 9881. Contract section 6.3. */
+/** Encodes public keys as SubjectPublicKeyInfo: RFC 5280 section 4.1, RFC 5480, RFC 8017 A.1, RFC 8410, RFC 9881. Contract section 6.3. */
 
 import { ECParameters, id_ecPublicKey } from '@peculiar/asn1-ecc'
 import { id_rsaEncryption, RSAPublicKey } from '@peculiar/asn1-rsa'
@@ -37,10 +37,10 @@ function subjectPublicKey(publicKey: NonNullable<PublicKey>): ArrayBuffer {
   )
 }
 
-/** An unsigned number as the content of an INTEGER: a leading bit of 1 would make it negative. */
+/** Content of an INTEGER: a zero byte keeps a number with a leading 1 bit positive. */
 function derInteger(number: Uint8Array): ArrayBuffer {
   return bufferOf(number[0]! >= 0x80 ? Uint8Array.of(0, ...number) : number)
 }
 
-/** A copy in memory of its own, as the schemas want it. */
+/** Copies into a buffer of its own, as the schemas require. */
 export const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer

@@ -1,4 +1,4 @@
-/** Signatures inside certificates and requests: which algorithm a key type uses, and how it is named. Contract section 6.5. */
+/** Signatures of certificates and requests: algorithm and identifier for each key type. Contract section 6.5. */
 
 import { sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import { ecdsaWithSHA256, ecdsaWithSHA384, ecdsaWithSHA512 } from '@peculiar/asn1-ecc'
@@ -8,7 +8,7 @@ import { CofferError } from '../../base/error.ts'
 import { CURVES, ED25519_OID, isEcKeyType, isMlDsaKeyType, ML_DSA_OIDS } from '../algorithms.ts'
 import type { KeyType, SignMode } from '../types.ts'
 
-/** Signs with a key that stays where it is, usually `pool.sign`. */
+/** Usually bound to `pool.sign`, so that the key stays in the pool. */
 export type Sign = (mode: SignMode, message: Uint8Array) => Promise<Uint8Array>
 
 const ECDSA = {
@@ -26,7 +26,7 @@ export function signatureAlgorithm(type: KeyType): AlgorithmIdentifier {
   return new AlgorithmIdentifier({ algorithm: ED25519_OID })
 }
 
-/** The signature `signatureAlgorithm` names. */
+/** Signs with the algorithm of `signatureAlgorithm`. */
 export function signData(type: KeyType, data: Uint8Array, sign: Sign): Promise<Uint8Array> {
   if (type === 'RSA') return sign('PKCS1_SHA256', sha256(data))
   if (isEcKeyType(type)) return sign('ECDSA', ECDSA[CURVES[type].hash].digest(data))

@@ -1,4 +1,4 @@
-/** Which engine this processor gets, and why; said without loading either. */
+/** Selects the engine for this processor, without loading either engine. */
 
 import type { Products } from './float/emitter.ts'
 import { whyNotFused } from './float/probe.ts'
@@ -7,8 +7,8 @@ const reason = whyNotFused()
 
 export const isFast = reason === undefined
 
-/** How the arithmetic of curves multiplies. */
+/** Multiplication method of the curve arithmetic. */
 export const products: Products = isFast ? 'fused' : 'exact'
 
-/** For the log and the system information. */
+/** Text for the log and the system information. */
 export const engineChoice: string = reason === undefined ? 'fast: multiply-add rounds once' : `plain, because ${reason}`

@@ -1,10 +1,13 @@
-/** Constants in a module's memory: one flipped bit makes other results, the same ones in whatever checks them. */
+/**
+ * Detects changed constants in a module's memory. A flipped bit would produce wrong results that the same module accepts when it
+ * checks them.
+ */
 
 import { i32, i64x2, repeatWhile, v128, type WasmModule } from './wasm.ts'
 
 const VECTOR_BYTES = 16
 
-/** Behind constants of whole vectors: what makes the sum of all that zero. */
+/** Vector to append to the constants, so that the sum of all is zero. */
 export function balance(constants: Uint8Array): Uint8Array {
   const words = new BigUint64Array(constants.buffer, constants.byteOffset, constants.length / 8)
   const sum = new BigUint64Array(2)
@@ -12,7 +15,7 @@ export function balance(constants: Uint8Array): Uint8Array {
   return new Uint8Array(sum.buffer)
 }
 
-/** `constantsDefect` of a module whose memory begins with constants and their balance: 0, or 1 when a bit of them has changed. */
+/** Defines `constantsDefect` for a module whose memory begins with constants and their balance. It returns 0, or 1 if a bit has changed. */
 export function defineConstantsDefect(module: WasmModule, end: number): void {
   module.define('constantsDefect', [], ['i32'], (_, local) => {
     const [sum, from] = [local('v128'), local('i32')]

@@ -1,4 +1,4 @@
-/** A check found that memory or a processor is not what it was: what is kept here cannot be used any more. */
+/** A check has found corrupted memory or a faulty processor: do not use this engine's memory any more. */
 export class Fault extends Error {
   override readonly name = 'Fault'
 }

@@ -1,6 +1,6 @@
 /**
- * Keccak as generated WebAssembly: SHA-3 and SHAKE, one message at a time or two side by side in the lanes of vectors. FIPS 202.
- * For secrets: nothing stays in its memory.
+ * Keccak as generated WebAssembly (FIPS 202): SHA-3 and SHAKE, one message at a time, or two in the lanes of vectors. For
+ * secrets: the memory is cleared after each use.
  */
 
 import { newSecret } from '../../base/secret.ts'
@@ -8,7 +8,7 @@ import { balance, defineConstantsDefect } from './constants.ts'
 import { Fault } from './fault.ts'
 import { type Code, i32, i64, i64x2, type Local, type NewLocal, repeatWhile, v128, WasmModule } from './wasm.ts'
 
-/** How many bytes a block has, and the first byte behind a message: domain and padding. */
+/** Bytes of a block, and the first byte after a message: domain and padding. */
 export interface Variant {
   rateBytes: number
   suffix: number
@@ -19,7 +19,7 @@ export const SHAKE256: Variant = { rateBytes: 136, suffix: 0x1f }
 export const SHA3_256: Variant = { rateBytes: 136, suffix: 0x06 }
 export const SHA3_512: Variant = { rateBytes: 72, suffix: 0x06 }
 
-/** So many bytes of the hash of the parts, one after the other. */
+/** Returns `bytes` bytes of the hash of the concatenated parts. */
 export function keccak(variant: Variant, bytes: number, ...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   opened ??= open()
   const { code, memory } = opened
@@ -47,18 +47,21 @@ export function keccak(variant: Variant, bytes: number, ...parts: readonly Uint8
     }
     return hash
   } finally {
-    memory.fill(0, STATE, END) // of the next hash, too, the state is zero at first
+    memory.fill(0, STATE, END) // also resets the state for the next hash
   }
 }
 
 type Pair<T> = readonly [T, T]
 
-/** Fills `to` with the hashes of a seed and one or the other number of 16 bits, which are less than a block: at most 1,008 bytes. */
+/**
+ * Fills `to` with the hashes of a seed followed by one or the other 16-bit number. Each input is shorter than a block, each
+ * output at most 1,008 bytes.
+ */
 export function keccakPair(variant: Variant, seed: Uint8Array, numbers: Pair<number>, to: Pair<Uint8Array>): void {
   opened ??= open()
   const { code, memory } = opened
   const { rateBytes } = variant
-  const words = [STATE, STATE + 8] as const // the first of each lane
+  const words = [STATE, STATE + 8] as const // first word of each lane
   try {
     for (const [lane, number] of numbers.entries()) {
       memory.set(seed, BLOCK)
@@ -72,16 +75,16 @@ export function keccakPair(variant: Variant, seed: Uint8Array, numbers: Pair<num
     }
     for (const lane of [0, 1] as const) to[lane].set(memory.subarray(HASHES[lane], HASHES[lane] + to[lane].length))
   } finally {
-    memory.fill(0, STATE, END) // of the next hash, too, the state is zero at first
+    memory.fill(0, STATE, END) // also resets the state for the next hash
   }
 }
 
-/** Throws when the constants are not what they were when this was first used. */
+/** Throws `Fault` if the constants have changed since the first use. */
 export function expectKeccakConstants(): void {
   if (opened !== undefined && opened.code.constantsDefect() !== 0) throw new Fault('a constant has changed in memory')
 }
 
-/** Ends a message of which so many bytes are in the last block. */
+/** Pads a message whose last block contains `bytes` bytes. */
 function pad(memory: Uint8Array, bytes: number, { rateBytes, suffix }: Variant): void {
   memory.fill(0, BLOCK + bytes, BLOCK + rateBytes)
   memory[BLOCK + bytes] = suffix
@@ -91,10 +94,10 @@ function pad(memory: Uint8Array, bytes: number, { rateBytes, suffix }: Variant):
 const WORDS = 25 // of eight bytes, of a state
 const ROUNDS = 24
 
-/** How far the word at x + 5 y is rotated: FIPS 202, table 2, modulo 64. */
+/** Rotation of the word at x + 5 y: FIPS 202, table 2, modulo 64. */
 const ROTATIONS = [0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14]
 
-/** How to work on a word of one state, or on the same word of two. `andnot` is a and not b. */
+/** Operations on a word of one state, or on the same word of two. `andnot` is a and not b. */
 const SINGLE = {
   ...i64,
   type: 'i64',
@@ -130,7 +133,7 @@ function definePermutation(module: WasmModule, name: string, width: Width): void
   })
 }
 
-/** One round, from some variables into others. */
+/** Emits one round, from one set of variables to another. */
 function rounds(width: Width, local: NewLocal) {
   const newRow = () => Array.from({ length: 5 }, () => local(width.type))
   const [columns, mixed, row] = [newRow(), newRow(), newRow()]
@@ -154,10 +157,10 @@ function rounds(width: Width, local: NewLocal) {
   ]
 }
 
-/** The memory: round constants and their balance, then what is secret: the state, or two, a block of a message, and two hashes. */
+/** Memory: round constants and their balance, then secrets: one or two states, a block of a message, and two hashes. */
 const STATE = 8 * ROUNDS + 16
 const BLOCK = STATE + PAIR.bytes * WORDS
-const HASHES = [BLOCK + SHAKE128.rateBytes, BLOCK + 7 * SHAKE128.rateBytes] as const // of at most six blocks
+const HASHES = [BLOCK + SHAKE128.rateBytes, BLOCK + 7 * SHAKE128.rateBytes] as const // at most six blocks each
 const END = BLOCK + 13 * SHAKE128.rateBytes
 
 type KeccakCode = Record<
@@ -167,12 +170,12 @@ type KeccakCode = Record<
 
 let opened: ReturnType<typeof open> | undefined
 
-/** At the first use. */
+/** Compiles the module at first use. */
 function open() {
   const module = new WasmModule(1)
   definePermutation(module, 'permute', SINGLE)
   definePermutation(module, 'permutePair', PAIR)
-  /** Between a block and the words that begin there and have so many bytes from one to the next. */
+  /** Copies between a block and the words from `word` on, which are `step` bytes apart. */
   const define = (name: 'absorb' | 'squeeze', work: (word: Local, at: Local) => Code) =>
     module.define(name, ['i32', 'i32', 'i32', 'i32'], [], ([word, step, at, left]) => {
       const advance = [word!.set(i32.add(word!, step!)), at!.set(i32.add(at!, 8))]

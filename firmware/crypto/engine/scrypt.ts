@@ -1,6 +1,6 @@
 /**
- * The part of scrypt that takes the time, scryptROMix, as generated WebAssembly: RFC 7914, sections 3 to 5. It runs at
- * once as fast as it can, where JavaScript would first be interpreted. For secrets: nothing stays in its memory.
+ * scryptROMix, the slow part of scrypt, as generated WebAssembly: RFC 7914, sections 3 to 5. It runs at full speed at once, while
+ * JavaScript would first be interpreted. For secrets: the memory is cleared after use.
  */
 
 import { wipe } from '../../base/secret.ts'
@@ -10,15 +10,15 @@ const SALSA_BYTES = 64
 const SALSA_DOUBLE_ROUNDS = 4
 const VECTOR_BYTES = 16
 const PAGE_BYTES = 65536
-/** Of the memory of two that are mixed at once: what one takes at the cost of passphrases. */
+/** Upper bound of the memory for mixing two blocks at once: as much as one block takes at the cost of passphrases. */
 const PAIR_BYTES_MAX = 32 * 1024 * 1024
 
-/** Mixes each of the blocks of 128 r bytes, in place. N is a power of two and at least 2. */
+/** Mixes each block of 128 r bytes in place. N is a power of two, at least 2. */
 export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
   const blockBytes = 2 * SALSA_BYTES * r
   const memoryBytes = blockBytes * (N + 2)
   const ways = blocks.length > blockBytes && 2 * blockBytes * N <= PAIR_BYTES_MAX ? 2 : 1
-  // A memory of its own each time: it is large, and between two derivations nobody is to keep it.
+  // Allocates memory for each call: it is large, and not retained between derivations.
   const mixer = moduleFor(ways, memoryBytes)()
   const memory = new Uint8Array(mixer.memory.buffer)
   const words = new Uint32Array(blockBytes / 4)
@@ -28,7 +28,7 @@ export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
   const lasts = Array.from({ length: ways }, (_, way) => wordsAt(way * memoryBytes + blockBytes * N))
   try {
     for (let at = 0; at < blocks.length; at += ways * blockBytes) {
-      // The last of an odd number is alone: what lies in the other memory is mixed once more, for nothing.
+      // If the number of blocks is odd, the last one is alone, and the other memory is mixed again without use.
       const places = Array.from({ length: ways }, (_, way) => at + way * blockBytes).filter((n) => n < blocks.length)
       for (const [way, place] of places.entries()) {
         bytes.set(blocks.subarray(place, place + blockBytes))
@@ -45,18 +45,18 @@ export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
   }
 }
 
-/** Where a word of ours is in Salsa20's matrix of four by four: our vectors are its diagonals, so that lanes do not mix. */
+/** Position of a word in Salsa20's four-by-four matrix. Vectors hold its diagonals, so that lanes do not mix. */
 const diagonal = (i: number): number => (i & ~15) | ((4 * ((i >> 2) & 3) + 5 * (i & 3)) & 15)
 
 interface Mixer {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** The block at the start of each memory; the result is at the end of the N blocks that begin there. */
+  /** Mixes the block at the start of each memory. The result follows the N blocks that begin there. */
   mix(N: number, r: number): void
 }
 
 const modules = new Map<string, () => Mixer>()
 
-/** There are as many as there are costs in use: two. */
+/** Cached for each cost in use; there are two. */
 function moduleFor(ways: number, wayBytes: number): () => Mixer {
   const name = `${ways} of ${wayBytes}`
   const known = modules.get(name)
@@ -67,20 +67,20 @@ function moduleFor(ways: number, wayBytes: number): () => Mixer {
 }
 
 /**
- * Interleaved in so many ways, each with its block and its memory: every instruction of Salsa20 waits for the one before, and
- * those of another block need not.
+ * Interleaves `ways` computations, each with its own block and memory: each instruction of Salsa20 waits for the previous one,
+ * but instructions for another block need not.
  */
 function emit(ways: number, wayBytes: number): WasmModule {
   const module = new WasmModule(Math.ceil((ways * wayBytes) / PAGE_BYTES))
   const perWay = <T>(make: (way: number) => T): T[] => Array.from({ length: ways }, (_, way) => make(way))
-  /** The code of all ways, an instruction of each by turns. */
+  /** Interleaves the code of all ways, instruction by instruction. */
   const runQueued = (codeOf: (way: number) => Code[]): Code[] => {
     const codes = perWay(codeOf)
     return codes[0]!.flatMap((_, i) => codes.map((code) => code[i]!))
   }
 
-  // scryptBlockMix of the block at `from`, or of that one xor another, to another place. These are the same in each memory;
-  // what the xor is with differs.
+  // scryptBlockMix of the block at `from`, or of its xor with another block. Addresses are the same in each memory, except for the
+  // block of the xor.
   const define = (name: string, isMasked: boolean) => {
     const parameters = ['i32', 'i32', 'i32', ...(isMasked ? perWay(() => 'i32' as const) : [])] as const
     return module.define(name, parameters, [], ([from, to, halfBytes, ...masks], local) => {
@@ -151,7 +151,7 @@ function emit(ways: number, wayBytes: number): WasmModule {
 type Four = [Local, Local, Local, Local]
 type Five = [Local, Local, Local, Local, Local]
 
-/** Columns, then rows. */
+/** Salsa20's double round: columns, then rows. */
 function doubleRound([a, b, c, d]: Four, sum: Local): Code[] {
   const step = (target: Local, one: Local, other: Local, bits: number): Code[] => [
     sum.set(i32x4.add(one, other)),

@@ -1,5 +1,3 @@
-/** The engine that this process uses. */
-
 import { isFast } from './choice.ts'
 import type { Engine } from './engine.ts'
 import { fastEngine } from './float/float.ts'

@@ -1,6 +1,6 @@
 /**
- * SHA-512 and HMAC with it as generated WebAssembly, which has the integers of 64 bits that JavaScript lacks. FIPS 180-4,
- * FIPS 198-1 (RFC 2104). For secrets: nothing stays in its memory.
+ * SHA-512 and HMAC-SHA-512 as generated WebAssembly, since JavaScript lacks 64-bit integers. FIPS 180-4, FIPS 198-1 (RFC 2104).
+ * For secrets: the memory is cleared after use.
  */
 
 import { transientSecret, wipe } from '../../base/secret.ts'
@@ -12,7 +12,7 @@ const BLOCK_BYTES = 128
 const DIGEST_BYTES = 64
 const ROUNDS = 80
 
-/** The hash of the parts, one after the other; transient. */
+/** Returns the transient hash of the concatenated parts. */
 export function sha512(...parts: Uint8Array[]): Uint8Array {
   opened ??= open()
   try {
@@ -23,7 +23,7 @@ export function sha512(...parts: Uint8Array[]): Uint8Array {
   }
 }
 
-/** The keys in use here are no longer than a block. */
+/** Throws `RangeError` for keys longer than a block, which do not occur here. */
 export function hmacSha512(key: Uint8Array, ...parts: Uint8Array[]): Uint8Array {
   if (key.length > BLOCK_BYTES) throw new RangeError('key: longer than a block of SHA-512')
   pad.set(key)
@@ -37,18 +37,18 @@ export function hmacSha512(key: Uint8Array, ...parts: Uint8Array[]): Uint8Array 
   }
 }
 
-/** Throws when the constants are not what they were when this was first used: one flipped bit makes other hashes. */
+/** Throws `Fault` if the constants have changed since the first use: a flipped bit would change all hashes. */
 export function expectConstants(): void {
   if (opened !== undefined && opened.compress.constantsDefect() !== 0)
     throw new Fault('a constant has changed in memory')
 }
 
-/** Zeros between two uses. */
+/** Zeros between uses. */
 const pad = new Uint8Array(BLOCK_BYTES)
 
 /**
- * The memory: round constants, the initial state, and what makes the sum of all that zero; then what is secret: the state, the
- * message schedule, and a part of the message, padded.
+ * Memory: round constants, the initial state, and the balance that makes their sum zero. Then secrets: the state, the message
+ * schedule, and a padded part of the message.
  */
 const CONSTANTS = 0
 const INITIAL_STATE = CONSTANTS + 8 * ROUNDS
@@ -59,7 +59,7 @@ const MESSAGE = SCHEDULE + BLOCK_BYTES
 const CHUNK_BYTES = 256 * BLOCK_BYTES
 const PAGES = 1
 
-/** Two words of eight bytes, each from its last byte to its first. */
+/** Shuffle that reverses the bytes of two 64-bit words. */
 const BIG_ENDIAN = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8]
 
 interface Opened {
@@ -70,7 +70,7 @@ interface Opened {
 
 let opened: Opened | undefined
 
-/** Emitted at the first use: the thread that serves requests has none. */
+/** Compiled at first use, since the thread that serves requests does not need it. */
 function open(): Opened {
   const compress = emit()
   const memory = new Uint8Array(compress.memory.buffer)
@@ -81,7 +81,7 @@ function open(): Opened {
   return { compress, memory, view: new DataView(compress.memory.buffer) }
 }
 
-/** Up to where the memory has been written. */
+/** End of the memory that has been written. */
 let end = MESSAGE
 
 function hash({ compress, memory, view }: Opened, parts: readonly Uint8Array[]): Uint8Array {
@@ -109,15 +109,15 @@ function hash({ compress, memory, view }: Opened, parts: readonly Uint8Array[]):
   view.setUint32(padded - 4, (length << 3) >>> 0)
   compress.blocks(MESSAGE, blocks)
   const digest = transientSecret(DIGEST_BYTES)
-  for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = memory[STATE + (i ^ 7)]! // words in the memory start with their last byte
+  for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = memory[STATE + (i ^ 7)]! // words in memory are little-endian
   return digest
 }
 
 interface Compression {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** So many blocks of the message; at least one. */
+  /** Processes `count` blocks of the message, at least one. */
   blocks(message: number, count: number): void
-  /** 0, or 1 when a bit of the constants has changed. */
+  /** Returns 1 if a bit of the constants has changed, else 0. */
   constantsDefect(): number
 }
 
@@ -132,7 +132,7 @@ function emit(): Compression {
     const rotate = (value: Local, ...bits: number[]): Code[] => bits.map((count) => i64.rotr(value, count))
     const schedule = (i: number): Code => i64.load(0, SCHEDULE + 8 * (i % 16))
 
-    /** Rounds `i` of each sixteen, after which the variables have their old names again; then word i of the next sixteen. */
+    /** Round `i` of each sixteen, after which the variables have their initial roles again, followed by word `i` of the next sixteen. */
     const rounds = Array.from({ length: 16 }, (_, i) => {
       const [a, b, c, d, e, f, g, h] = Array.from({ length: 8 }, (_, k) => state[(k + 8 - (i % 8)) % 8]!) as Eight
       const choice = xor(g.get, i64.and(e, i64.xor(f, g)))
@@ -172,14 +172,14 @@ function emit(): Compression {
 
 type Eight = [Local, Local, Local, Local, Local, Local, Local, Local]
 
-/** The first 64 bits of the fractions of the first primes' roots. */
+/** First 64 fractional bits of the square or cube roots of the first primes. */
 function rootFractions(primes: number, degree: 2 | 3): BigUint64Array {
   const found: number[] = []
   for (let n = 2; found.length < primes; n++) if (found.every((p) => n % p !== 0)) found.push(n)
   return BigUint64Array.from(found, (prime) => BigInt.asUintN(64, root(BigInt(prime) << BigInt(64 * degree), degree)))
 }
 
-/** Rounded down. */
+/** Floor of the root. */
 function root(value: bigint, degree: 2 | 3): bigint {
   let x = 1n
   for (let bit = 1n << 69n; bit > 0n; bit >>= 1n) if ((x + bit) ** BigInt(degree) <= value) x += bit

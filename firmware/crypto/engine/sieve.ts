@@ -1,15 +1,15 @@
 /**
- * Trial division of secret candidates for primes, without dividing, because a processor's division shows its operands:
- * the remainder by a prime p is that of the sum of each digit times what its place is worth modulo p. Such sums are exact
- * in doubles, and two primes share a vector.
+ * Trial division of secret prime candidates without division instructions, whose time reveals operands. The remainder by a prime
+ * p is that of the sum of each digit times its place value modulo p. Such sums are exact in doubles, and two primes share a
+ * vector.
  */
 
 import { wipe } from '../../base/secret.ts'
 import { type Code, f64x2, i32, instruction, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 /**
- * Whether one of the first primes divides the number, an odd one above all of them, of at most 4096 bits. It stops at the
- * first that does, so the time tells something about the numbers that are thrown away, and of the others only their length.
+ * True if one of the first primes divides the number, which is odd, above all of these primes, and has at most 4096 bits. Stops
+ * at the first divisor: the time reveals something about rejected numbers, but only the length of accepted ones.
  */
 export function hasSmallFactor(number: Uint8Array): boolean {
   const { digits, hasFactor } = sieveFor(Math.ceil((8 * number.length) / (DIGIT_BITS * UNROLLED)))
@@ -27,21 +27,21 @@ export function hasSmallFactor(number: Uint8Array): boolean {
   }
 }
 
-/** All primes from 3 on below 2^14, as far as sums stay exact: a ninth of the odd numbers have none of them as a factor. */
+/** Odd primes below 2^14, the limit for exact sums. A ninth of all odd numbers are divisible by none of them. */
 const PRIMES_END = 2 ** 14
 const PRIMES = oddPrimes(PRIMES_END)
 if (PRIMES.length % 2 === 1) PRIMES.push(3) // a full last vector
 
 const DIGIT_BITS = 32
-/** Sums of so many digits times remainders stay below 2^53. */
+/** With this many digits, the sum of digits times remainders stays below 2^53. */
 const DIGITS_MAX = 2 ** 53 / 2 ** DIGIT_BITS / PRIMES_END
-/** Digits in one turn of the loop. */
+/** Digits per iteration. */
 const UNROLLED = 4
 
 const VECTOR = 16 // bytes
 
 interface Sieve {
-  /** Each twice, least significant first. */
+  /** Each digit twice, least significant first. */
   digits: Float64Array
   hasFactor(): number
 }
@@ -55,7 +55,7 @@ function sieveFor(turns: number): Sieve {
   return sieve
 }
 
-/** Memory: the digits, then for each two primes themselves, their reciprocals, and the worth of each digit's place. */
+/** Memory: the digits, then for each pair of primes the primes, their reciprocals, and the place values of each digit. */
 function instantiate(turns: number): Sieve {
   const count = turns * UNROLLED
   const rowVectors = 2 + count
@@ -85,7 +85,7 @@ function instantiate(turns: number): Sieve {
             i32.ne(digit, VECTOR * count),
           ),
           sums[0].set(f64x2.add(sums[0], sums[1])),
-          // the sum over the prime is off by less than 2^-12, so rounding finds the quotient if there is one
+          // the quotient is off by less than 2^-12, so rounding gives the exact quotient if there is one
           multiple.set(nearest(f64x2.mul(sums[0], v128.load(i32.sub(row, (rowVectors - 1) * VECTOR))))),
           multiple.set(f64x2.mul(multiple, v128.load(i32.sub(row, rowVectors * VECTOR)))),
           found.set(v128.anyTrue(isEqual(multiple, sums[0]))),
@@ -110,7 +110,7 @@ function instantiate(turns: number): Sieve {
 const nearest = (a: Code): Code => instruction('v128', [a], 0xfd, 0x94, 0x01)
 const isEqual = (a: Local, b: Local): Code => instruction('v128', [a, b], 0xfd, 0x47)
 
-/** Eratosthenes. */
+/** Sieve of Eratosthenes. */
 function oddPrimes(end: number): number[] {
   const isComposite = new Uint8Array(end)
   const primes: number[] = []

@@ -1,13 +1,13 @@
 /**
- * The stack below the caller, overwritten. Compiled code keeps on it what finds no room in registers, limbs of secret numbers
- * side by side, and what a function leaves there stays until another one comes that deep.
+ * Overwrites the stack below the caller. Compiled code spills registers to it, including adjacent limbs of secret numbers, and
+ * these stay until another function uses the stack that deep.
  */
 
 import { type Code, i32, ifThen, v128, WasmModule } from './wasm.ts'
 
 const VECTOR_BYTES = 16
-const FRAME_VECTORS = 256 // far more than there are registers: all of them are on the stack while the function calls itself
-const FRAMES = 64 // 256 KiB; the largest frames, of straight code before it is optimised, have some 48
+const FRAME_VECTORS = 256 // far more than there are registers, so all of them are spilled across the recursive call
+const FRAMES = 64 // 256 KiB; the largest frames, of unrolled code before optimization, have about 48
 
 export function wipeStack(): void {
   wipe ??= emit()

@@ -1,14 +1,14 @@
-/** A small assembler for WebAssembly modules: nested expressions in, bytes out. WebAssembly Core Specification, chapter 5. */
+/** A small assembler for WebAssembly modules: turns nested expressions into bytes. WebAssembly Core Specification, chapter 5. */
 
 type ValueType = 'i32' | 'i64' | 'f64' | 'v128'
 
-/** Encoded instructions, a tree until its bytes are written. As an operand: code that leaves its value on the stack. */
+/** Encoded instructions, as a tree until they are written. As an operand: code that leaves its value on the stack. */
 export type Code = Uint8Array | readonly (number | Code)[]
 
-/** A number stands for a constant of the type that the instruction expects. */
+/** A number is a constant of the type that the instruction expects. */
 export type Operand = Code | Local | number | bigint
 
-/** A local variable or parameter of the function being defined. */
+/** A local variable or parameter of the current function. */
 export class Local {
   readonly get: Code
   readonly #type: ValueType
@@ -24,37 +24,37 @@ export class Local {
     return [lower(value, this.#type), 0x21, this.#index]
   }
 
-  /** Sets and leaves the value on the stack. */
+  /** Sets the local and leaves the value on the stack. */
   tee(value: Operand): Code {
     return [lower(value, this.#type), 0x22, this.#index]
   }
 }
 
-/** What an instance of a module offers to JavaScript. An i64 result arrives as a bigint: keep secrets out of those. */
+/** Exports of an instance. An i64 result arrives as a bigint: do not return secrets as i64. */
 export type WasmExports = Record<string, (...values: number[]) => number | bigint | undefined> & {
   readonly memory: { readonly buffer: ArrayBuffer }
 }
 
-/** Calls a defined function; the operands' types are those of its parameters. */
+/** Calls a defined function. Operands have the types of its parameters. */
 export type Callee = (...operands: Operand[]) => Code
 
-/** Gives a function body fresh locals. */
+/** Allocates a new local of the function. */
 export type NewLocal = (type: ValueType) => Local
 
-/** One module with one memory, exported as `memory`, and its functions, exported by their names. */
+/** A module with one memory, exported as `memory`, and functions, exported by name. */
 export class WasmModule {
   readonly #memoryPages: number
   readonly #types: Code[] = []
   readonly #exports: Code[] = []
   readonly #bodies: Code[] = []
 
-  /** A page is 64 KiB; the memory does not grow. */
+  /** A page has 64 KiB; the memory cannot grow. */
   constructor(memoryPages: number) {
     this.#memoryPages = memoryPages
     this.#exports.push([name('memory'), 0x02, 0x00])
   }
 
-  /** Adds a function and returns how it is called, by itself too. `body` gets one local per parameter. */
+  /** Adds a function. Returns its callee, which the function itself may use, too. `body` receives one local per parameter. */
   define(
     exported: string,
     parameters: readonly ValueType[],
@@ -86,13 +86,12 @@ export class WasmModule {
     return this.compile()()
   }
 
-  /** What makes instances of the same code, each with its memory. */
+  /** Returns a function that creates instances of the same code, each with its own memory. */
   compile(): () => WasmExports {
     const compiled = new WebAssembly.Module(this.encode())
     return () => new WebAssembly.Instance(compiled).exports
   }
 
-  /** The module in binary format. */
   encode(): Uint8Array<ArrayBuffer> {
     const pages = unsigned(this.#memoryPages)
     return bytesOf([
@@ -109,7 +108,7 @@ export class WasmModule {
   }
 }
 
-/** Operands, then an opcode with its immediates: for instructions that have no name below. */
+/** Operands, then an opcode with its immediates. For instructions without a function below. */
 export function instruction(type: ValueType, operands: readonly Operand[], ...opcode: number[]): Code {
   return [...operands.map((operand) => lower(operand, type)), opcode]
 }
@@ -155,7 +154,6 @@ export const i64 = {
   rotr: binary('i64', 0x8a),
   extendI32S: unary('i32', 0xac),
   extendI32U: unary('i32', 0xad),
-  /** The bits of a double. */
   reinterpretF64: unary('f64', 0xbd),
 } as const
 
@@ -170,21 +168,21 @@ export const f64 = {
 export const v128 = {
   load: vectorLoad(0),
   store: vectorStore(11),
-  /** The first lane; the second is zero. */
+  /** Loads the first lane and sets the second to zero. */
   load64Zero: vectorLoad(93),
   and: vectors(78),
   /** a and not b. */
   andnot: vectors(79),
   or: vectors(80),
   xor: vectors(81),
-  /** An i32: 1 unless all bits are zero. */
+  /** i32: 1 unless all bits are zero. */
   anyTrue: (a: Operand): Code => instruction('v128', [a], 0xfd, 83),
-  /** Two lanes with these 64 bits. */
+  /** Lanes with these 64 bits. */
   constant: (low: bigint, high = low): Code => [0xfd, 0x0c, bytes64(low), bytes64(high)],
 } as const
 
 export const i8x16 = {
-  /** The bytes of those numbers; those of b begin at 16. */
+  /** Selects bytes by index; those of b begin at 16. */
   shuffle: (a: Operand, bytes: readonly number[], b = a): Code => instruction('v128', [a, b], 0xfd, 13, ...bytes),
 } as const
 
@@ -214,31 +212,30 @@ export const i64x2 = {
 } as const
 
 export const f64x2 = {
-  /** Of the first two integers of 32 bits. */
+  /** Converts the first two 32-bit integers. */
   convertLowI32x4: vectorsOne(254),
   add: vectors(240),
   sub: vectors(241),
   mul: vectors(242),
-  /** a * b + c, rounded once or twice as the processor likes: WebAssembly relaxed SIMD. */
+  /** a * b + c, rounded once or twice depending on the processor: WebAssembly relaxed SIMD. */
   relaxedMadd: (a: Operand, b: Operand, c: Operand): Code => instruction('v128', [a, b, c], 0xfd, ...unsigned(0x107)),
 } as const
 
-/** Runs the body once, and again while the condition, an i32, is not zero. */
+/** Runs the body once, then repeats it while the condition, an i32, is not zero. */
 export function repeatWhile(body: readonly Code[], condition: Code): Code {
   return [0x03, 0x40, body, condition, 0x0d, 0x00, 0x0b]
 }
 
-/** Only for conditions that are not secret. */
+/** The condition must not be secret. */
 export function ifThen(condition: Operand, body: readonly Code[]): Code {
   return [lower(condition, 'i32'), 0x04, 0x40, body, 0x0b]
 }
 
-/** Sets `bytes` bytes to a value. */
 export function memoryFill(address: Operand, value: Operand, bytes: Operand): Code {
   return [lower(address, 'i32'), lower(value, 'i32'), lower(bytes, 'i32'), 0xfc, 0x0b, 0x00]
 }
 
-/** Copies `bytes` bytes; the ranges may overlap. */
+/** The ranges may overlap. */
 export function memoryCopy(to: Operand, from: Operand, bytes: Operand): Code {
   return [lower(to, 'i32'), lower(from, 'i32'), lower(bytes, 'i32'), 0xfc, 0x0a, 0x00, 0x00]
 }
@@ -251,7 +248,7 @@ export function unsigned(value: number): readonly number[] {
   return [...bytes, rest]
 }
 
-/** The part of the JavaScript interface in use; the compiler's standard library has it only for browsers. */
+/** The part of the JavaScript interface in use. TypeScript's standard library declares it only for browsers. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   Instance: new (module: object) => { exports: WasmExports }
@@ -282,7 +279,7 @@ function lengthOf(code: Code): number {
   return length
 }
 
-/** Returns where it ends. */
+/** Returns the end of the written bytes. */
 function write(code: Code, bytes: Uint8Array, at: number): number {
   if (code instanceof Uint8Array) {
     bytes.set(code, at)
@@ -323,7 +320,7 @@ function binary(type: ValueType, opcode: number) {
   return (a: Operand, b: Operand): Code => instruction(type, [a, b], opcode)
 }
 
-/** The alignment hint is left at one byte: it changes nothing on the processors we run on. */
+/** The alignment hint is always one byte: it has no effect on the supported processors. */
 function load(opcode: number) {
   return (address: Operand, offset = 0): Code => [lower(address, 'i32'), opcode, 0x00, unsigned(offset)]
 }

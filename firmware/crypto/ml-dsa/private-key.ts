@@ -1,4 +1,4 @@
-/** Keys and signatures of ML-DSA as the rest of Coffer uses them: pure and with an external mu, always hedged. FIPS 204, section 5. */
+/** ML-DSA keys and signatures as the other modules use them: pure or with an external mu, always hedged. FIPS 204, section 5. */
 
 import { timingSafeEqual } from 'node:crypto'
 import { CofferError } from '../../base/error.ts'
@@ -15,20 +15,23 @@ import { sign, verify } from '../engine/ml-dsa/signature.ts'
 import type { Random } from '../random.ts'
 import type { KeyPair, SignMode } from '../types.ts'
 
-/** What is signed is the message, or with an external mu what FIPS 204 calls mu. */
+/** Mode of signing: a message, or an external mu of FIPS 204. */
 export type MlDsaMode = 'ML_DSA' | 'ML_DSA_EXTERNAL_MU'
 
 export interface OpenedMlDsa {
   readonly publicKey: Uint8Array
-  /** The caller owns the signature; throws CofferError `invalid` for a mode or a length that does not fit, or a context of an external mu. */
+  /**
+   * The caller owns the signature. Throws CofferError `invalid` if the mode or the length does not fit, or if an external mu has
+   * a context.
+   */
   sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
   wipe(): void
 }
 
-/** The private key as it is stored: 32 bytes of a seed, or the expanded form of an imported key without one. */
+/** The stored private key: a 32-byte seed, or the expanded form of a key that was imported without a seed. */
 type MlDsaPair = KeyPair & { public: { data: Uint8Array } }
 
-const PURE = 0 // FIPS 204, algorithm 2: the domain of messages that are not hashed before
+const PURE = 0 // FIPS 204, algorithm 2: domain of messages that are not prehashed
 const CONTEXT_BYTES_MAX = 255
 
 export function generateMlDsa(set: MlDsaSet, random: Random, products: Products = chosen): MlDsaPair {
@@ -36,8 +39,8 @@ export function generateMlDsa(set: MlDsaSet, random: Random, products: Products 
 }
 
 /**
- * A seed or the expanded form, told apart by length; copies `data`. Of a seed, `claimed` is what a file says is its expanded form.
- * Throws CofferError `invalid` where the parts do not agree.
+ * Imports a seed or an expanded key; the length distinguishes them. Copies `data`. With a seed, `claimed` is the expanded key of
+ * the same file. Throws CofferError `invalid` if the parts do not match.
  */
 export function importMlDsa(
   set: MlDsaSet,
@@ -59,7 +62,7 @@ export function importMlDsa(
   return tried(set, copySecret(data), random, products)
 }
 
-/** The expanded private key of a seed; the caller wipes it. */
+/** Expands a seed to the private key, which the caller wipes. */
 export function expandedMlDsa(set: MlDsaSet, seed: Uint8Array, products: Products = chosen): Uint8Array {
   const { encoded, block } = expandSeed(latticeOf(set, products), seed)
   wipe(block)
@@ -67,8 +70,8 @@ export function expandedMlDsa(set: MlDsaSet, seed: Uint8Array, products: Product
 }
 
 /**
- * Keeps its own copy of what it needs of the private key until `wipe`. Throws `damage` when the parts of the expanded form do not
- * agree, for a stored key `internal`.
+ * Copies the necessary parts of the private key, until `wipe`. Throws `damage` if the parts of the expanded form do not match, by
+ * default CofferError `internal`.
  */
 export function openMlDsa(
   set: MlDsaSet,
@@ -98,7 +101,7 @@ export function openMlDsa(
           const mu = mode === 'ML_DSA' ? keccak(SHAKE256, DIGEST_BYTES, tr, domain, context, message) : message
           return lattice.use(() => {
             const signature = sign(lattice, { k, block }, mu, hedge)
-            // a wrong one can give the key away; t1, which this is against, is not what it was signed with
+            // A wrong signature can reveal the key. Verification uses t1, which signing does not.
             if (!verify(lattice, mu, signature)) throw new Fault('a signature that is wrong')
             return signature
           })
@@ -123,7 +126,7 @@ function expectFit(set: MlDsaSet, mode: SignMode, message: Uint8Array, context: 
   if (message.length !== DIGEST_BYTES) throw invalid(`message: mu has ${DIGEST_BYTES} bytes`)
 }
 
-/** A new key is computed twice, which must give the same public key, and signs once, which is verified. FIPS 140-3, IG 10.3.A. */
+/** Tests a new key: computes it twice, which must give the same public key, and verifies one signature. FIPS 140-3, IG 10.3.A. */
 function tried(set: MlDsaSet, privateKey: Uint8Array, random: Random, products: Products): MlDsaPair {
   const keys: OpenedMlDsa[] = []
   try {

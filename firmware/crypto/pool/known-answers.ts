@@ -1,6 +1,6 @@
 /**
- * A signature of each algorithm with the only right outcome: keys, messages and what should be random are fixed. A signature is
- * checked before it leaves, but by the arithmetic that made it; this is the check from outside. FIPS 140-3, 10.3.2 (IG 10.3.A).
+ * Known answers: a deterministic signature of each algorithm, with fixed keys, messages and random bytes. Each signature is
+ * checked before it leaves, but by the same arithmetic; this test is independent. FIPS 140-3, 10.3.2 (IG 10.3.A).
  */
 
 import { hash } from 'node:crypto'
@@ -16,13 +16,13 @@ import { openRsa } from '../rsa/private-key.ts'
 import type { CurveKeyType, EcKeyType, SignMode } from '../types.ts'
 
 interface KnownAnswer {
-  /** As in "ECDSA with EC_P256". */
+  /** Name such as "ECDSA with EC_P256". */
   algorithm: string
-  /** Takes some milliseconds; may throw where something is wrong. */
+  /** Takes some milliseconds. May throw if the algorithm is broken. */
   isRight(): boolean
 }
 
-/** For every algorithm that signs, as the worker signs. */
+/** One test for each signing algorithm, on the code that the worker uses. */
 export function knownAnswers(engine: Engine, products: Products = chosen): KnownAnswer[] {
   return QUESTIONS.map(({ algorithm, sha256, sign }) => ({
     algorithm,
@@ -32,18 +32,18 @@ export function knownAnswers(engine: Engine, products: Products = chosen): Known
 
 interface Question {
   algorithm: string
-  /** Of the right signature. */
+  /** Hash of the correct signature. */
   sha256: string
   sign(engine: Engine, products: Products): Uint8Array
 }
 
-/** Instead of random bytes: the salt of PSS, the nonce's part of ECDSA, what BIP-340 calls aux_rand. */
+/** Replaces random bytes: the salt of PSS, the random part of ECDSA nonces, aux_rand of BIP-340. */
 const ones: Random = (bytes) => new Uint8Array(bytes).fill(0xff)
 
-/** 0, 1, 2, ...: a key of every curve, and no secret. */
+/** 0, 1, 2, ...: a valid test key on every curve. */
 const counting = (bytes: number): Uint8Array => Uint8Array.from({ length: bytes }, (_, i) => i)
 
-/** A key of two primes that everybody knows: those of RFC 2409 section 6.2 and of RFC 5054 appendix A, 1024 bits each. */
+/** Test key of two published 1024-bit primes: RFC 2409 section 6.2 and RFC 5054 appendix A. */
 export function rsaKey(): RsaPrivateKey {
   const [p, q] = [RFC_2409, RFC_5054].map((words) => hexToBytes(words.join('')))
   return computeRsaKey(p!, q!, Uint8Array.of(1, 0, 1))!

@@ -1,18 +1,18 @@
 /**
- * How values travel between threads: fields in a row, for to take objects apart and put them together again costs several
- * times as much as the crossing; short byte arrays in one piece of memory, long ones each in its own. That memory is moved
- * and not copied, so that nothing of it stays behind.
+ * Encodes values for transfer between threads as a flat list of fields: cloning objects costs several times as much as the
+ * transfer. Short byte arrays share one buffer, long ones have buffers of their own. Buffers are moved, not copied, so that no
+ * copy stays behind.
  */
 
 import { copySecret, newSecret, ownsMemory, wipe, wipeAndFree } from '../../base/secret.ts'
 
 export interface MessageBatch {
-  /** A byte array stands as its length where it is part of `bytes`. */
+  /** A byte array inside `bytes` is represented by its length. */
   fields: unknown[]
   bytes: Uint8Array<ArrayBuffer>
 }
 
-const SHORT_MAX = 4096 // bytes; moving as little as that costs more than copying it
+const SHORT_MAX = 4096 // bytes; moving a shorter array costs more than copying it
 
 export class Packer {
   readonly #fields: unknown[] = []
@@ -24,7 +24,7 @@ export class Packer {
     this.#fields.push(...fields)
   }
 
-  /** Takes the array over: what is not moved is wiped. */
+  /** Takes ownership of the array: it is moved, or copied and wiped. */
   addBytes(bytes: Uint8Array | undefined): void {
     if (bytes === undefined || bytes.length > SHORT_MAX) {
       const field = bytes && alone(bytes)
@@ -37,7 +37,7 @@ export class Packer {
     }
   }
 
-  /** What was added, and the memory to move along with it. To be called once. */
+  /** Returns the added values and the buffers to transfer. Call it once. */
   close(): [batch: MessageBatch, moved: ArrayBuffer[]] {
     const bytes = newSecret(this.#length)
     let at = 0
@@ -50,7 +50,7 @@ export class Packer {
   }
 }
 
-/** Reads what was added in the same order. */
+/** Reads the values in the order in which they were added. */
 export class Unpacker {
   readonly #batch: MessageBatch
   #field = 0
@@ -68,7 +68,7 @@ export class Unpacker {
     return this.#batch.fields[this.#field++]
   }
 
-  /** Short ones lie in the batch's memory. */
+  /** Short arrays are views of the batch's memory. */
   takeBytes(): Uint8Array | undefined {
     const field = this.take() as number | Uint8Array | undefined
     if (typeof field !== 'number') return field
@@ -78,7 +78,7 @@ export class Unpacker {
   }
 }
 
-/** The bytes in a buffer of their own; a copied original is wiped. */
+/** Returns the bytes in a buffer of their own. If it copies, wipes the original. */
 function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   if (ownsMemory(bytes)) return new Uint8Array(bytes.buffer)
   const copy = copySecret(bytes)

@@ -1,4 +1,4 @@
-/** What the pool and its worker threads say to each other. */
+/** Messages between the pool and its worker threads. */
 
 import type { ErrorCode } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
@@ -15,48 +15,47 @@ export type Task =
   | ({ do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
   | { do: 'scrypt'; passphrase: Uint8Array; salt: Uint8Array; cost: ScryptCost }
 
-/** The worker wipes the byte arrays in it. */
+/** The worker wipes all byte arrays. */
 export interface PoolRequest {
   id: number
-  /** The value of the shared counter when it was sent; a lock raises the counter, which voids what waits. */
+  /** Value of the shared counter when the request was sent. A lock increments the counter, which invalidates waiting requests. */
   epoch: number
   task: Task
-  /** Sent with the first task for a key. */
+  /** The private key, sent with its first task. */
   open?: { type: KeyType; private: Uint8Array }
-  /** A key to wipe first, to make room. */
+  /** Reference of a key to wipe first, to make room. */
   evict?: number
 }
 
-/** A batch holds requests. */
+/** A batch contains requests. */
 export type ToWorker = MessageBatch | { forget: number } | 'warm up' | 'close'
 
 export type FromWorker = 'ready' | Tested | Replies
 
-/** Once, when it has warmed up. */
+/** Sent once, after the warm-up. */
 interface Tested {
-  /** The algorithms whose known answer did not come out. */
+  /** Algorithms that failed their known-answer test. */
   wrong: string[]
 }
 
 export interface Replies extends MessageBatch {
-  /** How long the operations in it took together. */
+  /** Total time of the operations in the batch. */
   tookMs: number
-  /** A check of its memory failed: it answers what it has been given, and is to be replaced. */
+  /** True if a memory check failed. The worker still answers pending requests, and must be replaced. */
   isFaulty: boolean
 }
 
 export type PoolReply =
   | { id: number; result: Uint8Array | KeyPair }
-  /** `unopened`: the key of the request is not open in that worker. */
+  /** `unopened` is true if the key is not open in that worker. */
   | { id: number; code: ErrorCode; message: string; unopened: boolean }
 
 export interface WorkerStart {
   epoch: SharedArrayBuffer
-  /** Added to the niceness of the thread. */
   nice: number
 }
 
-/** The members of each task in the order in which they travel: plain ones, then byte arrays. */
+/** Members of each task in the order of transfer: plain values, then byte arrays. */
 const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes: Names<Do>] } = {
   sign: [
     ['ref', 'mode'],
@@ -78,7 +77,7 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
 
 type Names<Do> = readonly Exclude<keyof Extract<Task, { do: Do }>, 'do'>[]
 
-/** Takes over the byte arrays. */
+/** Takes ownership of the byte arrays. */
 export function packRequest(packer: Packer, { id, epoch, task, open, evict }: PoolRequest): void {
   packer.add(id, epoch, evict, open?.type)
   packer.addBytes(open?.private)
@@ -103,7 +102,7 @@ export function unpackRequest(unpacker: Unpacker): PoolRequest {
   return request
 }
 
-/** Takes over the byte arrays that may be secret. */
+/** Takes ownership of the byte arrays that may be secret. */
 export function packReply(packer: Packer, reply: PoolReply): void {
   if ('code' in reply) packer.add(reply.id, 'error', reply.code, reply.message, reply.unopened)
   else if (reply.result instanceof Uint8Array) {
@@ -126,7 +125,7 @@ export function unpackReply(unpacker: Unpacker): PoolReply {
   return { id, code, message, unopened: unpacker.take() as boolean }
 }
 
-/** Length of a task's byte arrays together. */
+/** Total length of a task's byte arrays. */
 export function bytesIn(task: Task): number {
   let bytes = 0
   for (const array of byteArraysOf(task)) bytes += array.length

@@ -1,4 +1,4 @@
-/** One shape for keys of every type, opened in a worker. Contract sections 4.4, 6.1 and 6.2. */
+/** Common interface for opened keys of all types in a worker. Contract sections 4.4, 6.1 and 6.2. */
 
 import { CofferError } from '../../base/error.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
@@ -13,14 +13,14 @@ import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFrom
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from '../types.ts'
 
 export interface OpenedKey {
-  /** Throws CofferError `invalid` when the key cannot do that; what is returned belongs to the caller. */
+  /** Throws CofferError `invalid` if the key does not support the operation. The caller owns the results. */
   sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
   decrypt(mode: DecryptMode, encrypted: Uint8Array, iv: Uint8Array | undefined): Uint8Array
   encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Uint8Array
   wipe(): void
 }
 
-/** Opens a private key as it is stored; copies what it needs of the bytes. */
+/** Opens a stored private key; copies the necessary bytes. */
 export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): OpenedKey {
   const unfit = (mode: string) => (): never => {
     throw new CofferError('invalid', `mode: ${type} keys cannot ${mode}`)
@@ -52,7 +52,7 @@ export function generateKey(type: KeyType, bits: number | undefined, random: Ran
   return { type, private: random(Math.ceil(checkBits('Generic', bits) / 8)), public: null }
 }
 
-/** The arguments stay the caller's. */
+/** The caller keeps ownership of the arguments. */
 export function importRsaKey(
   primeP: Uint8Array,
   primeQ: Uint8Array,

@@ -1,4 +1,4 @@
-/** Slow and secret operations in worker threads, behind the `CryptoPool` interface. */
+/** Runs slow and secret operations in worker threads. */
 
 import { availableParallelism, totalmem } from 'node:os'
 import { copyTransient as copy } from '../../base/secret.ts'
@@ -7,36 +7,35 @@ import type { Task } from './messages.ts'
 import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'
 
 interface PoolOptions {
-  /** Threads that use keys; default: one per core, as far as there is memory for them. */
+  /** Number of threads that use keys. Default: one per core, limited by memory. */
   workers?: number
-  /** The file that serves in a worker thread: worker.ts, or its bundle. */
+  /** The script of a worker thread: worker.ts or its bundle. */
   entry: URL
-  /** Threads start with `start` or with their first job: whoever makes the pool has more urgent work for the cores. */
+  /** Starts threads with `start` or the first job instead of at once, while the caller needs the cores for more urgent work. */
   startLater?: boolean
 }
 
 interface StartedPool extends CryptoPool {
-  /** Starts the threads that start with the pool if not told otherwise, and their warming up. */
+  /** Starts and warms up the threads that `startLater` has deferred. */
   start(): void
 }
 
-/** A request each of the 2000 connections that load generators keep; of RSA-4096 signatures, some seconds of two cores. */
+/** One request for each of the 2000 connections that load generators open: some seconds of RSA-4096 signatures on two cores. */
 const USE_JOBS_MAX = 2048
 
-const BYTES_PER_THREAD = 128 * 1024 * 1024 // of the computer's memory; a thread itself takes some twenty megabytes
+const BYTES_PER_THREAD = 128 * 1024 * 1024 // of system memory; a thread itself takes about twenty megabytes
 
 const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
 
 /**
- * Three queues, none of which can hold up another for longer than the scheduler's time slice:
- * - `use` signs, decrypts and makes everything that takes milliseconds; one thread per core; only these hold opened keys;
- * - `derive` runs scrypt, a tenth to half a second each, one after the other appliance-wide (contract 7.1);
- * - `search` looks for RSA primes and checks imported ones, seconds to minutes; its thread starts when it is needed, and does not
- *   stay for long.
- * With a fixed share of the `use` threads instead, two cores would leave one for both derivations and prime searches,
- * and one RSA key of 8192 bits would keep everybody from logging in. The threads beyond the number of cores cost memory
- * only while idle; while a search runs, the operating system gives it what the others leave, or a third of what each of
- * them gets.
+ * Three queues, none of which can delay another one for longer than the scheduler's time slice:
+ * - `use` signs, decrypts and runs all operations that take milliseconds. It has one thread per core, and only these hold opened
+ * keys.
+ * - `derive` runs scrypt, a tenth to half a second each, one at a time for the complete appliance (contract section 7.1).
+ * - `search` searches RSA primes and checks imported ones, seconds to minutes. Its thread starts on demand and ends soon after.
+ * If the `use` threads shared these jobs instead, two cores would leave one thread for both derivations and prime searches, and
+ * one RSA key of 8192 bits would block all sign-ins. Threads beyond the number of cores cost only memory while idle. During a
+ * search, the operating system gives it the idle time, or a third of the share of another thread.
  */
 export function createPool({ workers = threadsFor(totalmem()), entry, startLater }: PoolOptions): StartedPool {
   const epoch = new SharedArrayBuffer(4)

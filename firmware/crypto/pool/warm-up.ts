@@ -1,6 +1,6 @@
 /**
- * The first operations of each kind are slow: code is emitted, tables are computed, and the runtime's compilers want to see
- * some calls before they do their best. A worker does these steps while it has nothing else to do.
+ * Warm-up of workers. First operations are slow: code is emitted, tables are computed, and the runtime optimizes functions only
+ * after some calls. A worker runs these steps while it is idle.
  */
 
 import { CURVES } from '../algorithms.ts'
@@ -10,7 +10,7 @@ import { product } from '../engine/integer/arithmetic.ts'
 import { systemRandom } from '../random.ts'
 import type { CurveKeyType, EcKeyType, SignMode } from '../types.ts'
 
-/** In the order of use that we expect; each takes some hundredths of a second at most. */
+/** Steps in the order of expected use. Each takes some hundredths of a second at most. */
 export function warmUpSteps(engine: Engine): (() => void)[] {
   return [
     ...(['EC_P256', 'Curve25519'] as const).flatMap(curveSteps),
@@ -23,7 +23,7 @@ export function warmUpSteps(engine: Engine): (() => void)[] {
 
 const RSA_BITS = [2048, 3072, 4096] as const
 
-const SIGNATURES = 50 // of each curve: less than a hundredth of a second when all is warm
+const SIGNATURES = 50 // per curve: less than a hundredth of a second once warm
 
 function curveSteps(type: CurveKeyType): (() => void)[] {
   const sign = (mode: SignMode, count: number): void => {
@@ -37,7 +37,7 @@ function curveSteps(type: CurveKeyType): (() => void)[] {
   return type === 'EC_P256K1' ? [...steps, () => sign('BIP340', SIGNATURES)] : steps
 }
 
-/** A number that is a key of every type, and no secret. */
+/** The number 1, a valid test key of every type. */
 function secretOne(type: 'Curve25519' | EcKeyType): Uint8Array {
   const bytes = type === 'Curve25519' ? 32 : CURVES[type].fieldBytes
   const secret = new Uint8Array(bytes)
@@ -45,7 +45,7 @@ function secretOne(type: 'Curve25519' | EcKeyType): Uint8Array {
   return secret
 }
 
-/** With numbers that are no key at all, for the arithmetic does not mind. */
+/** Uses numbers that are no valid key, which the arithmetic accepts. */
 function rsaStep(engine: Engine, bits: number): void {
   const p = new Uint8Array(bits / 16).fill(0xff)
   const q = p.with(p.length - 1, 0xfd)

@@ -1,4 +1,4 @@
-/** One queue of the crypto pool: bounded, in front of worker threads that are replaced when they die. */
+/** One bounded queue of the crypto pool. It replaces worker threads that die. */
 
 import { CofferError, wrongState } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
@@ -20,35 +20,35 @@ import {
 import { createThreads, type ThreadsOptions } from './worker-threads.ts'
 
 interface WorkerQueueOptions extends ThreadsOptions {
-  /** Waiting and running jobs; one more is `busy`. */
+  /** Limit of waiting and running jobs. Further ones are refused with `busy`. */
   jobsMax: number
-  /** Called when a worker that signs has tried every algorithm, with those that are wrong. */
+  /** Called with the failed algorithms after a signing worker has tested all of them. */
   onTested?: (wrong: readonly string[]) => void
-  /** Whether its threads start with a job only, and end a while after the last one, for each takes some twenty megabytes. */
+  /** True if threads start with a job and end after a while without one, since each takes about twenty megabytes. */
   startsLate?: boolean
 }
 
 export interface WorkerQueue {
-  /** Starts every thread now instead of with its first job. */
+  /** Starts all threads now instead of with the first job. */
   start(): void
-  /** Takes over the task's byte arrays. */
+  /** Takes ownership of the task's byte arrays. */
   run(task: Task, key?: KeyHandle): Promise<JobResult>
   forget(ref: number): void
   /**
-   * Refuses everything that waits or runs. Each worker wipes its keys as soon as its current operation ends, and ends itself,
-   * for only the operating system gets all of a thread's memory back. Those that replace them start then, or with the next job.
+   * Refuses all waiting and running jobs. Each worker wipes its keys after its current operation and ends, since only the
+   * operating system reclaims all memory of a thread. Replacements start then, or with the next job.
    */
   forgetAll(): void
   close(): Promise<void>
 }
 
-const HEAVY_WEIGHT = 8 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
+const HEAVY_WEIGHT = 8 // for RSA, messages of a megabyte, derivations and searches: a worker gets two of them ahead
 const HEAVY_BYTES = MIB
-const BYTES_MAX = memoryFor(1 / 3, 64 * MIB, 256 * MIB) // four of the largest messages the API takes, or one on a small device
-const SMALL_BYTES = 16 * 1024 // of each message do not count there, so that large ones keep no small one out
-const OPERATION_MS_START = 1 // until some have been measured
-const OPERATION_MS_WEIGHT = 0.2 // of the newest measurement
-const IDLE_MS_MAX = 10_000 // of threads that start late; to start one again takes a tenth of a second
+const BYTES_MAX = memoryFor(1 / 3, 64 * MIB, 256 * MIB) // four of the largest messages of the API, or one on a small device
+const SMALL_BYTES = 16 * 1024 // not counted in each message, so that large messages do not keep out small ones
+const OPERATION_MS_START = 1 // until some operations have been measured
+const OPERATION_MS_WEIGHT = 0.2 // weight of the latest measurement
+const IDLE_MS_MAX = 10_000 // for threads that start late; starting one again takes a tenth of a second
 
 export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   const epoch = new Int32Array(options.epoch)
@@ -56,7 +56,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   let jobs = 0
   let bytes = 0
   let nextId = 1
-  /** How long an operation takes, smoothed. */
+  /** Smoothed duration of an operation. */
   let operationMs = OPERATION_MS_START
   let _departure: NodeJS.Immediate | undefined
   let idle: NodeJS.Timeout | undefined
@@ -119,7 +119,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     _departure ??= setImmediate(departAll)
   }
 
-  /** What came in one turn of the event loop leaves in one message: waking a worker costs as much as a short operation. */
+  /** Sends all jobs of one turn of the event loop in one message, since waking a worker costs as much as a short operation. */
   function departAll(): void {
     _departure = undefined
     for (const thread of threads.all()) depart(thread)
@@ -146,7 +146,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     }
   }
 
-  /** What a dead worker was doing fails; the rest of the queue goes to its replacement, if any comes up. */
+  /** Fails the jobs of a dead worker. Its replacement, if any, takes the rest of the queue. */
   function bury(thread: Thread, isHopeless: boolean): void {
     const error = new CofferError('internal', 'A crypto worker stopped', thread.failure)
     for (const job of thread.running.values()) {
@@ -174,7 +174,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     }
   }
 
-  /** Refuses everything, and calls `end` of the threads. */
+  /** Refuses all jobs, and calls `end` for the threads. */
   function endAll(end: () => Promise<void>): Promise<void> {
     const error = wrongState()
     dropQueued(() => true, error)

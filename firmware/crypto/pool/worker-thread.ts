@@ -1,4 +1,4 @@
-/** One worker thread as the pool sees it: what it does, which keys it has open, and what is on its way to it. */
+/** State of a worker thread in the pool: running jobs, opened keys, and requests to send. */
 
 import { Worker } from '../../base/confinement.ts'
 import type { CofferError } from '../../base/error.ts'
@@ -13,34 +13,34 @@ export interface Job {
   task: Task
   key: KeyHandle | undefined
   weight: number
-  /** That count in the bound on those of all jobs. */
+  /** Bytes that count against the limit of all jobs. */
   bytes: number
   resolve: (result: JobResult) => void
   reject: (error: CofferError) => void
-  /** Its caller has been refused already; a late result is wiped. */
+  /** True if the caller has been refused already. A late result is wiped. */
   dropped: boolean
 }
 
 export interface Thread {
   worker: Worker
   ready: boolean
-  /** Of one that signs: how far it is with each engine's first, slow calls, which it runs while it has nothing to do, and tests. */
+  /** State of a signing worker's warm-up and tests, which run while it is idle. */
   warmUp: 'due' | 'under way' | 'done'
   startedAtMs: number
   running: Map<number, Job>
   load: number
-  /** Keys open in the worker, least recently used first. */
+  /** References of open keys, least recently used first. */
   opened: Map<number, true>
-  /** Requests that leave together. */
+  /** Requests for the next message. */
   outbox: PoolRequest[]
-  /** What ended it. */
+  /** The error that ended the thread. */
   failure: unknown
 }
 
-const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
-const HEAP_MIB_MAX = 128 // tables of every curve take under 20; a runaway worker dies instead of the appliance
-const NURSERY_MIB = 3 // what a signature leaves behind is collected in a tenth of a millisecond, and stays in a core's cache
-const CLOSE_MS = 500 // to end an operation and wipe; one that takes longer, with the largest primes, is ended without
+const OPENED_MAX = 256 // per worker; reopening a key costs one read of the store
+const HEAP_MIB_MAX = 128 // tables of all curves take less than 20; a runaway worker ends instead of the appliance
+const NURSERY_MIB = 3 // garbage of a signature is collected in a tenth of a millisecond and fits a core's cache
+const CLOSE_MS = 500 // time to finish an operation and wipe; longer ones, with the largest primes, are terminated
 
 export function startThread(name: string, entry: URL, start: WorkerStart): Thread {
   const worker = new Worker(entry, {
@@ -60,7 +60,7 @@ export function startThread(name: string, entry: URL, start: WorkerStart): Threa
     outbox: [],
     failure: undefined,
   }
-  // 'exit' follows. Of a cause the log shows kind, code and place: its text may quote numbers.
+  // 'exit' follows. The log shows only type, code and location of a cause: its text may quote secret numbers.
   worker.on('error', (error) => (thread.failure = error))
   return thread
 }
@@ -70,7 +70,7 @@ export function warmUp(thread: Thread): void {
   thread.worker.postMessage('warm up' satisfies ToWorker)
 }
 
-/** Puts the job into the outbox. Throws what reading the key throws; nothing has been given then. */
+/** Adds the job to the outbox. If reading the key throws, rethrows and adds nothing. */
 export function give(thread: Thread, job: Job, id: number, epoch: number): void {
   const request: PoolRequest = { id, epoch, task: job.task }
   if (job.key !== undefined) openIn(thread, job.key, request)
@@ -79,7 +79,7 @@ export function give(thread: Thread, job: Job, id: number, epoch: number): void 
   thread.outbox.push(request)
 }
 
-/** Adds the key's private bytes to the request unless the worker has the key open, and names one to wipe when it is full. */
+/** Adds the private bytes to the request unless the key is open in the worker. If the worker is full, names a key to wipe. */
 function openIn(thread: Thread, key: KeyHandle, request: PoolRequest): void {
   if (!thread.opened.delete(key.ref)) {
     request.open = { type: key.type, private: key.load() }
@@ -100,14 +100,14 @@ export function depart({ worker, outbox }: Thread): void {
   worker.postMessage(batch satisfies ToWorker, moved)
 }
 
-/** The worker wipes that key, after the requests before. */
+/** Makes the worker wipe the key after all previous requests. */
 export function forgetKey(thread: Thread, ref: number): void {
   if (!thread.opened.delete(ref)) return
   depart(thread)
   thread.worker.postMessage({ forget: ref } satisfies ToWorker)
 }
 
-/** The job it has been done with. */
+/** Returns the finished job. */
 export function take(thread: Thread, id: number): Job {
   const job = thread.running.get(id)!
   thread.running.delete(id)
@@ -115,7 +115,7 @@ export function take(thread: Thread, id: number): Job {
   return job
 }
 
-/** What was still on its way to one that has ended. */
+/** Wipes unsent requests of a thread that has ended. */
 export function wipeOutbox({ outbox }: Thread): void {
   for (const request of outbox) {
     wipeTask(request.task)
@@ -129,7 +129,7 @@ export function drop(job: Job, error: CofferError): void {
   job.reject(error)
 }
 
-/** It wipes its keys as soon as its current operation ends, and ends itself. */
+/** Ends the thread. It wipes its keys after its current operation. */
 export async function end({ worker }: Thread): Promise<void> {
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   worker.postMessage('close' satisfies ToWorker)

@@ -1,4 +1,4 @@
-/** The threads of one queue: started as they are needed, replaced when they die or are found faulty, ended on a lock. */
+/** Threads of one queue: started on demand, replaced when they die or become faulty, ended by a lock. */
 
 import type { FromWorker } from './messages.ts'
 import { depart, end, startThread, type Thread, warmUp } from './worker-thread.ts'
@@ -7,41 +7,41 @@ export interface ThreadsOptions {
   name: string
   threads: number
   entry: URL
-  /** Raised by the pool before `forgetAll` and `close`. */
+  /** Incremented by the pool before `forgetAll` and `close`. */
   epoch: SharedArrayBuffer
-  /** Whether its workers sign, and warm up for that, one after the other. */
+  /** True if the workers sign. These warm up, one at a time. */
   signs?: boolean
-  /** How far its threads stand back behind the others, as of nice(1). */
+  /** Niceness of the threads, as in nice(1). */
   nice?: number
 }
 
 interface ThreadsListeners {
   onMessage: (thread: Thread, message: FromWorker) => void
-  /** It has ended, with all that it was doing. `isHopeless` when it never came up, and there is no other. */
+  /** The thread has ended with its running jobs. `isHopeless` is true if it never started and there is no other thread. */
   onLost: (thread: Thread, isHopeless: boolean) => void
-  /** There may be one that takes a job. */
+  /** A thread may be free for a job. */
   onFree: () => void
 }
 
 export interface Threads {
   all(): Iterable<Thread>
-  /** They take no more jobs, and have not ended. */
+  /** Threads that take no more jobs and have not ended yet. */
   ending(): Iterable<Thread>
   start(): void
-  /** One that takes a job; undefined while all have enough. `operationMs` is how long an operation takes. */
+  /** Returns a thread for a job; undefined if all are busy. `operationMs` is the duration of an operation. */
   free(operationMs: number): Thread | undefined
-  /** What it has been given is still answered, for each signature is checked. */
+  /** Replaces a faulty thread. Its pending jobs are still answered, since each signature is verified. */
   replace(thread: Thread): void
-  /** Resolves when all have ended. None takes their place by itself. */
+  /** Ends all threads without replacing them. Resolves when all have ended. */
   endAll(): Promise<void>
-  /** As `endAll`, for good. */
+  /** As `endAll`; no thread starts afterwards. */
   close(): Promise<void>
 }
 
-// Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
+// Enough short jobs to hide the latency of messages, and few enough that a slow job delays little.
 const LOAD_MAX = 16
-const JOIN_MS = 0.5 // to wake a second thread is worth it for no less
-const STABLE_MS = 10_000 // a worker that lived shorter is replaced only after a pause
+const JOIN_MS = 0.5 // waking a second thread is not worth it for less
+const STABLE_MS = 10_000 // a worker that ends earlier is replaced only after a pause
 const PAUSE_MS = 1_000
 
 export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFree }: ThreadsListeners): Threads {
@@ -70,7 +70,7 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
     return thread
   }
 
-  /** Two at a time would take twice as much from whatever else there is to do, and the second thread is needed later. */
+  /** Warms up one thread at a time: two would take twice as much of the processor, and the second thread is needed later. */
   function warmUpNext(): void {
     const all = [...threads]
     if (!signs || all.some((thread) => thread.warmUp === 'under way')) return
@@ -86,7 +86,7 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
     if (isSucceeded) succeed(thread)
   }
 
-  /** Starts another thread in its place, now or after a pause. */
+  /** Starts a replacement, now or after a pause. */
   function succeed({ startedAtMs }: Thread): void {
     if (performance.now() - startedAtMs < STABLE_MS) pauseStarts()
     if (!isPaused()) spawn()
@@ -115,7 +115,7 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
     all: () => threads,
     ending: () => ending.keys(),
     start,
-    /** One that will soon be done with what it has, else the one with the least to do, unless all have enough. */
+    /** Prefers a thread that will be free soon, else the one with the least load, unless all are busy. */
     free(operationMs) {
       let freest: Thread | undefined
       for (const thread of threads) {

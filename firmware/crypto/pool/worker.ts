@@ -1,4 +1,4 @@
-/** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
+/** Worker thread of the pool: holds opened keys, processes one request at a time, writes no log. */
 
 import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
@@ -29,9 +29,9 @@ import {
 import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
 import { warmUpSteps } from './warm-up.ts'
 
-const SHORT_MS = 0.3 // an answer waits for those behind it, at most fifteen, while operations take less than this
-const QUIET_MS = 5000 // after which no further derivation is expected
-const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up what else there is to do
+const SHORT_MS = 0.3 // while operations take less time, an answer waits for up to fifteen following ones
+const QUIET_MS = 5000 // after this time no further derivation is expected
+const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not delay other work
 
 /** Serves requests until `close`. */
 function serve(port: MessagePort): void {
@@ -42,7 +42,7 @@ function serve(port: MessagePort): void {
   let isClosed = false
   let isFaulty = false
 
-  /** An operation that takes long draws often, and then ends here once the appliance is locked. */
+  /** Long operations draw random bytes often. This call ends them once the appliance is locked. */
   const random: Random = (bytes) => {
     if (requestEpoch !== Atomics.load(epoch, 0)) throw wrongState()
     return systemRandom(bytes)
@@ -74,18 +74,18 @@ function serve(port: MessagePort): void {
       return { id, result: perform(task, opened, random) }
     } catch (error) {
       isFaulty ||= error instanceof Fault
-      // Messages of packages are not passed on: they may quote numbers.
+      // Error messages of packages are not passed on: they may quote secret numbers.
       const { code, message } =
         error instanceof CofferError ? error : new CofferError('internal', 'The crypto operation failed')
       return { id, code, message, unopened: 'ref' in task && !opened.has(task.ref) }
     } finally {
       wipe(open?.private)
       wipeTask(task)
-      if (!('ref' in task)) wipeStack() // a new key is known to nobody here any more
+      if (!('ref' in task)) wipeStack() // no later request needs the new key in this thread
     }
   }
 
-  /** Short operations are answered together, for waking the main thread costs as much as one; long ones one by one. */
+  /** Answers short operations together, since waking the main thread costs as much as one of them. Answers long ones at once. */
   const answerAll = (batch: MessageBatch): void => {
     const requests = new Unpacker(batch)
     let packer = new Packer()
@@ -107,7 +107,7 @@ function serve(port: MessagePort): void {
   }
 
   let quiet: NodeJS.Timeout | undefined
-  /** Its memory is as large as all else here together. */
+  /** Frees the memory of a derivation, which is as large as all other memory of the thread. */
   const collectDerivation = (): void => {
     collectGarbage()
     clearTimeout(quiet)
@@ -146,7 +146,7 @@ function warmUpAndTest(port: MessagePort): (() => void)[] {
   ]
 }
 
-/** A step that throws leaves its algorithm without a right answer, which says it all. */
+/** Returns undefined if the step throws. The algorithm then fails its known-answer test. */
 function orNothing<T>(step: () => T): T | undefined {
   try {
     return step()
@@ -157,7 +157,7 @@ function orNothing<T>(step: () => T): T | undefined {
 
 const NICENESS_MAX = 19
 
-/** Of this thread alone: Linux keeps it for each. What cannot be had costs the others some speed, and nobody a key. */
+/** Lowers the priority of this thread only: Linux has one per thread. Best effort: without it other threads run slower. */
 function standBack(nice: number): void {
   try {
     setPriority(Math.min(getPriority() + nice, NICENESS_MAX))
@@ -187,7 +187,7 @@ function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Ui
   }
 }
 
-/** All of them or none. */
+/** Claims are complete or absent. */
 const claimsOf = (task: Partial<RsaClaims>): RsaClaims | undefined =>
   task.privateExponent === undefined ? undefined : (task as RsaClaims)
 

@@ -1,4 +1,4 @@
-/** RSA private keys: their numbers, computed once, and their stored form. RFC 8017 section 3.2. */
+/** Numbers of RSA private keys, computed once, and their stored form. RFC 8017 section 3.2. */
 
 import { CofferError } from '../../base/error.ts'
 import { copySecret, newSecret, wipe } from '../../base/secret.ts'
@@ -7,14 +7,14 @@ import { bitLength, type RsaNumbers } from '../engine/engine.ts'
 import { inverse, inverseOfOdd, product } from '../engine/integer/arithmetic.ts'
 
 /**
- * Big-endian numbers. n, e, p and q have no leading zero byte; dp and qinv are as long as p, dq as q, so that their
- * lengths say nothing about them. p may be the smaller prime.
+ * Big-endian numbers. n, e, p and q have no leading zero bytes. dp and qinv are as long as p, and dq as q, so that their lengths
+ * reveal nothing. p may be the smaller prime.
  */
 export interface RsaPrivateKey extends RsaNumbers {
   e: Uint8Array
 }
 
-/** The key of two odd primes and an odd e above 2; null when e and p - 1 or q - 1 have a common factor. */
+/** Computes the key of two odd primes and an odd e above 2. Null if e has a factor in common with p - 1 or q - 1. */
 export function computeRsaKey(p: Uint8Array, q: Uint8Array, e: Uint8Array): RsaPrivateKey | null {
   const dp = inverseModuloLessOne(e, p)
   const dq = inverseModuloLessOne(e, q)
@@ -27,13 +27,13 @@ export function wipeRsaKey(key: RsaPrivateKey): void {
   for (const name of FIELDS) wipe(key[name])
 }
 
-/** A copy; shows how many leading zero bytes there are. */
+/** Returns a copy. The time reveals the number of leading zero bytes. */
 export function withoutLeadingZeros(number: Uint8Array): Uint8Array {
   const first = number.findIndex((byte) => byte !== 0)
   return first < 0 ? new Uint8Array() : copySecret(number.subarray(first))
 }
 
-/** Version, then each field after its length in two bytes. */
+/** Writes a version, then each field after its length in two bytes. */
 export function encodeRsaPrivateKey(key: RsaPrivateKey): Uint8Array {
   const encoded = newSecret(FIELDS.reduce((bytes, name) => bytes + LENGTH_BYTES + key[name].length, 1))
   encoded[0] = VERSION
@@ -48,7 +48,7 @@ export function encodeRsaPrivateKey(key: RsaPrivateKey): Uint8Array {
   return encoded
 }
 
-/** Copies. Throws CofferError `storage` for anything that `encodeRsaPrivateKey` would not have written. */
+/** Returns copies. Throws CofferError `storage` if `encodeRsaPrivateKey` would not have written these bytes. */
 export function decodeRsaPrivateKey(encoded: Uint8Array): RsaPrivateKey {
   if (encoded[0] !== VERSION) throw damaged()
   const key: Partial<RsaPrivateKey> = {}

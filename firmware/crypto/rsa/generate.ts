@@ -1,4 +1,4 @@
-/** New RSA keys and imported ones. FIPS 186-5 A.1.3; contract sections 4.4 and 6.4. */
+/** Generates and imports RSA keys. FIPS 186-5 A.1.3; contract sections 4.4 and 6.4. */
 
 import { CofferError } from '../../base/error.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
@@ -11,7 +11,7 @@ import { computeRsaKey, type RsaPrivateKey, wipeRsaKey, withoutLeadingZeros } fr
 import { RsaOperation } from './operation.ts'
 import { generatePrime, isProbablePrime } from './primes.ts'
 
-/** A key of exactly that many bits with e = 65537. */
+/** Generates a key of exactly `bits` bits with e = 65537. */
 export function generateRsa(
   bits: number,
   random: Random = systemRandom,
@@ -29,7 +29,7 @@ export function generateRsa(
   }
 }
 
-/** What a key file says of numbers that follow from the primes, big-endian: RFC 8017 A.1.2. */
+/** Numbers of a key file that follow from the primes, big-endian: RFC 8017 A.1.2. */
 export interface RsaClaims {
   privateExponent: Uint8Array
   exponentP: Uint8Array
@@ -38,8 +38,8 @@ export interface RsaClaims {
 }
 
 /**
- * The key of two primes, big-endian, leading zero bytes allowed. Throws CofferError `invalid` naming the field, also when
- * what its file claims is not so.
+ * Computes the key of two big-endian primes; leading zero bytes are allowed. Throws CofferError `invalid` with the field, also if
+ * a claim of the file is wrong.
  */
 export function rsaFromPrimes(
   primeP: Uint8Array,
@@ -55,7 +55,7 @@ export function rsaFromPrimes(
   try {
     checkLength('primeP', p)
     checkLength('primeQ', q)
-    // The product may have one bit less than the primes together.
+    // The product may have one bit less than the sum of the primes' bits.
     if (bitLength(p) + bitLength(q) > RSA_BITS.max + 1) throw badModulus()
     if (!isOdd(e) || bitLength(e) < 2) throw new CofferError('invalid', 'publicExponent: must be odd and at least 3')
     if (bitLength(e) > RSA_BITS.max) throw tooLargeExponent()
@@ -84,8 +84,8 @@ export function rsaFromPrimes(
 }
 
 /**
- * d > 2^(bits / 2), FIPS 186-5 A.1.1: a smaller one is computed from the public key. One below a prime less one is its own
- * remainder by that, and its remainder by the other prime less one is the other exponent.
+ * d > 2^(bits / 2), FIPS 186-5 A.1.1: a smaller one can be computed from the public key. If d is below p - 1, it equals its
+ * remainder modulo p - 1, and its remainder modulo q - 1 is the other exponent.
  */
 function checkPrivateExponent(key: RsaPrivateKey): void {
   const { p, q, dp, dq } = key
@@ -118,7 +118,7 @@ function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
   if (!isRight) throw new CofferError('invalid', 'The private numbers of the key contradict each other')
 }
 
-/** Whether the odd number is as much as the remainder modulo the prime less one, to which that one has no factor in common. */
+/** True if the odd number is congruent to `remainder` modulo prime - 1. The remainder has no factor in common with that. */
 function isRemainder(number: Uint8Array, prime: Uint8Array, remainder: Uint8Array): boolean {
   const less = copySecret(prime)
   less[less.length - 1]! &= 0xfe
@@ -130,7 +130,7 @@ function isRemainder(number: Uint8Array, prime: Uint8Array, remainder: Uint8Arra
 
 const PUBLIC_EXPONENT = Uint8Array.of(1, 0, 1)
 
-/** Shorter primes are found by factoring the modulus, whatever its length. */
+/** Shorter primes can be found by factoring the modulus, whatever its length. */
 const PRIME_BITS_MIN = 256
 
 const badModulus = () => new CofferError('invalid', `The modulus must have ${RSA_BITS.min} to ${RSA_BITS.max} bits`)
@@ -150,7 +150,7 @@ function checkPrime(field: string, prime: Uint8Array, random: Random, engine: En
   }
 }
 
-/** |p - q| > 2^(bits / 2 - 100): the first 96 bits of the difference, either way round, are not all zero. */
+/** |p - q| > 2^(bits / 2 - 100): the first 96 bits of p - q and of q - p are not all zero. */
 function farApart(p: Uint8Array, q: Uint8Array): boolean {
   return differs(p, q) && differs(q, p)
 }
@@ -165,7 +165,7 @@ function differs(a: Uint8Array, b: Uint8Array): boolean {
   return high !== 0
 }
 
-/** A first private operation on a new key: it is checked with the public exponent like every one. */
+/** Performs one private operation on a new key, which checks its result with the public exponent. */
 function checkPair(key: RsaPrivateKey, random: Random, engine: Engine): void {
   const operation = new RsaOperation(key, random, engine)
   try {

@@ -1,6 +1,6 @@
 /**
- * The private operation c^d mod n (RFC 8017 5.1.2, 5.2.1): blinded, because what the exponentiation sees shall be
- * unknown to whoever chose c, and checked, because one faulty half of a CRT result reveals the key.
+ * The private operation c^d mod n (RFC 8017 sections 5.1.2 and 5.2.1). It is blinded, so that the caller who chooses c does not
+ * know the input of the exponentiation. It is checked, since one faulty half of a CRT result reveals the key.
  */
 
 import { CofferError } from '../../base/error.ts'
@@ -10,7 +10,7 @@ import { inverse } from '../engine/integer/arithmetic.ts'
 import type { Random } from '../random.ts'
 import type { RsaPrivateKey } from './encoding.ts'
 
-/** A pair of blinding factors is squared for each operation and drawn anew after so many. */
+/** Blinding factors are squared for each operation and drawn again after this number. */
 const BLINDING_USES = 64
 
 export class RsaOperation {
@@ -21,7 +21,7 @@ export class RsaOperation {
   readonly #random: Random
   #blinding: { factor: Residue; inverse: Residue; uses: number } | undefined
 
-  /** Copies what it needs of the key. */
+  /** Copies the necessary parts of the key. */
   constructor(key: RsaPrivateKey, random: Random, engine: Engine) {
     this.bits = bitLength(key.n)
     this.#n = key.n.slice()
@@ -30,7 +30,7 @@ export class RsaOperation {
     this.#arithmetic = engine.openRsa(key)
   }
 
-  /** Exactly as many bytes as n has. `number` is below n and has at most that many. */
+  /** Returns exactly as many bytes as n has. `number` must be below n. */
   power(number: Uint8Array): Uint8Array {
     return this.#arithmetic.use(() => this.#power(number))
   }
@@ -42,7 +42,7 @@ export class RsaOperation {
     const blinded = arithmetic.multiply(base, blinding.factor)
     const blindedPower = arithmetic.privatePower(blinded)
     const power = arithmetic.multiply(blindedPower, blinding.inverse)
-    // The bytes that go out are checked against the bytes that came in, so the check covers every step between them.
+    // Compares the final bytes with the input bytes, so that the check covers all steps between them.
     const result = arithmetic.leave(power)
     const reentered = arithmetic.enter(result)
     const check = arithmetic.publicPower(reentered, this.#e)
@@ -54,7 +54,7 @@ export class RsaOperation {
     throw new CofferError('internal', 'The RSA operation failed')
   }
 
-  /** The key cannot be used afterwards. */
+  /** The operation cannot be used afterwards. */
   wipe(): void {
     this.#forgetBlinding()
     this.#arithmetic.wipe()
@@ -74,7 +74,7 @@ export class RsaOperation {
     return this.#blinding
   }
 
-  /** r^e and r^-1 of a random r below 2^(bits - 1), so below n. */
+  /** r^e and r^-1 of a random r below 2^(bits - 1), which is below n. */
   #drawBlinding() {
     for (;;) {
       const r = this.#random(this.#n.length)

@@ -1,4 +1,4 @@
-/** Encodings of messages for RSA. RFC 8017: EMSA-PKCS1-v1_5 (9.2), EMSA-PSS (9.1), EME-PKCS1-v1_5 (7.2), EME-OAEP (7.1). */
+/** Message encodings for RSA. RFC 8017: EMSA-PKCS1-v1_5 (9.2), EMSA-PSS (9.1), EME-PKCS1-v1_5 (7.2), EME-OAEP (7.1). */
 
 import { md5, sha1 } from '@noble/hashes/legacy.js'
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
@@ -9,7 +9,7 @@ import type { HashName } from '../types.ts'
 interface Hash {
   compute(message: Uint8Array): Uint8Array
   bytes: number
-  /** What precedes the digest in a DigestInfo, with NULL parameters (9.2 note 1). */
+  /** DER before the digest in a DigestInfo, with NULL parameters (9.2 note 1). */
   digestInfo: Uint8Array
 }
 
@@ -22,7 +22,7 @@ export const RSA_HASHES: Readonly<Record<HashName, Hash>> = {
   SHA512: { compute: sha512, bytes: 64, digestInfo: hexToBytes('3051300d060960864801650304020305000440') },
 }
 
-/** 00 01 FF .. FF 00 message, or null when fewer than eight FF fit. */
+/** 00 01 FF .. FF 00 message; null if fewer than eight FF fit. */
 export function encodePkcs1(message: Uint8Array, bytes: number): Uint8Array | null {
   if (message.length > bytes - PKCS1_OVERHEAD_BYTES) return null
   const encoded = new Uint8Array(bytes).fill(0xff)
@@ -33,7 +33,7 @@ export function encodePkcs1(message: Uint8Array, bytes: number): Uint8Array | nu
   return encoded
 }
 
-/** A number of at most `bits` - 1 bits, for a modulus of `bits`; null when it does not fit. */
+/** Encodes into at most `bits` - 1 bits, for a modulus of `bits`. Null if the digest and the salt do not fit. */
 export function encodePss(digest: Uint8Array, salt: Uint8Array, hash: Hash, bits: number): Uint8Array | null {
   const bytes = Math.ceil((bits - 1) / 8)
   if (bytes < hash.bytes + salt.length + 2) return null
@@ -50,8 +50,8 @@ export function encodePss(digest: Uint8Array, salt: Uint8Array, hash: Hash, bits
 }
 
 /**
- * The message in 00 02 padding 00 message with at least eight bytes of padding, none of them zero; null otherwise.
- * The time depends on whether there is one, and on its length if there is, but not on what is wrong if not.
+ * Message in 00 02 padding 00 message, with at least eight nonzero bytes of padding; null otherwise. The time depends on whether
+ * the padding is valid, and then on the length of the message, but not on the kind of error.
  */
 export function decodePkcs1(encoded: Uint8Array): Uint8Array | null {
   let wrong = encoded[0]! | (encoded[1]! ^ 2)
@@ -66,7 +66,10 @@ export function decodePkcs1(encoded: Uint8Array): Uint8Array | null {
   return wrong === 0 ? encoded.slice(separator + 1) : null
 }
 
-/** The message in an OAEP block with the empty label; null otherwise. Overwrites `encoded`. Timing as above. */
+/**
+ * Message in an OAEP block with the empty label; null otherwise. Overwrites `encoded`. The time depends on the same as in
+ * `decodePkcs1`.
+ */
 export function decodeOaep(encoded: Uint8Array, hash: Hash): Uint8Array | null {
   if (encoded.length < 2 * hash.bytes + 2) return null
   const seed = encoded.subarray(1, 1 + hash.bytes)
@@ -88,16 +91,16 @@ export function decodeOaep(encoded: Uint8Array, hash: Hash): Uint8Array | null {
   return wrong === 0 ? block.slice(separator + 1) : null
 }
 
-/** 00, type, at least eight bytes of padding, 00. */
+/** Length of 00, type, eight bytes of padding, and 00. */
 const PKCS1_OVERHEAD_BYTES = 11
 
 /** All ones for 0, zero for other bytes. */
 const isZero = (byte: number) => (byte - 1) >> 31
 
-/** All ones below 0, zero otherwise. */
+/** All ones for negative numbers, else zero. */
 const isNegative = (value: number) => value >> 31
 
-/** target ^= MGF1(seed), B.2.1. */
+/** target ^= MGF1(seed): RFC 8017 B.2.1. */
 function xorMask(target: Uint8Array, seed: Uint8Array, hash: Hash): void {
   const input = new Uint8Array(seed.length + 4)
   input.set(seed)

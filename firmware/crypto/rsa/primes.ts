@@ -6,16 +6,16 @@ import { hasSmallFactor } from '../engine/sieve.ts'
 import type { Random } from '../random.ts'
 
 /**
- * A random prime of exactly that many bits. The two highest bits are set, so that the product of two such primes is as
- * long as they are together; the two lowest as well: one bit of choice less, and Miller-Rabin is a single power that
- * tells nothing about the prime. Every candidate is drawn afresh, so that those rejected say nothing about the prime.
+ * Random prime of exactly `bits` bits. The two highest bits are set, so that the product of two such primes has full length. The
+ * two lowest bits are set as well: this costs one bit of choice, and makes Miller-Rabin a single power that reveals nothing about
+ * the prime. Each candidate is drawn independently, so that rejected ones reveal nothing about the prime.
  */
 export function generatePrime(bits: number, random: Random, engine: Engine): Uint8Array {
   const draw = drawCandidates(bits, random)
   try {
     for (;;) {
       const candidates = [draw.next().value, draw.next().value] as const
-      // the base 2 is quick, and hardly a composite number passes: it only spares most of them the rounds that count
+      // base 2 is fast, and few composite numbers pass it: it saves most of them the counted rounds
       const passed = passRound(candidates, 2, engine)
       const prime = candidates[passed[0] ? 0 : 1]
       wipe(candidates[passed[0] ? 1 : 0])
@@ -28,23 +28,23 @@ export function generatePrime(bits: number, random: Random, engine: Engine): Uin
 }
 
 /**
- * Whether an odd number above 2^64, without leading zero byte, that someone else chose is prime: a composite one passes
- * with a probability below 2^-80, whatever it is. Shows how often 2 divides the number less one.
+ * True if a number from outside is prime: odd, above 2^64, without leading zero bytes. A composite number passes with a
+ * probability below 2^-80. The time reveals the factors 2 of the number minus one.
  */
 export function isProbablePrime(number: Uint8Array, random: Random, engine: Engine): boolean {
   return passRounds(number, IMPORT_ROUNDS, random, engine)
 }
 
-/** A round misses at most a quarter of the bases. */
+/** A round misses a composite number for at most a quarter of the bases. */
 const IMPORT_ROUNDS = 40
 
 /**
- * For random candidates far fewer do: FIPS 186-5 table B.1 wants 5 rounds at 1024 bits and 4 from 1536 on. For the shorter
- * primes of 1024-bit keys FIPS 186-4 table C.3 wants 7. Rounds are made in pairs.
+ * Random candidates need far fewer rounds: FIPS 186-5 table B.1 requires 5 at 1024 bits and 4 from 1536 bits on. For the shorter
+ * primes of 1024-bit keys FIPS 186-4 table C.3 requires 7. Rounds run in pairs.
  */
 const generationRounds = (bits: number) => (bits < 1024 ? 8 : bits < 1536 ? 6 : 4)
 
-/** What one call for random bytes is good for: it costs more than sieving a candidate. */
+/** Candidates per call for random bytes, since a call costs more than sieving a candidate. */
 const DRAWN_TOGETHER = 32
 
 function* drawCandidates(bits: number, random: Random): Generator<Uint8Array, never> {
@@ -79,7 +79,7 @@ function passRounds(number: Uint8Array, rounds: number, random: Random, engine: 
   return true
 }
 
-/** One round of Miller-Rabin for two numbers at once. */
+/** One Miller-Rabin round for two numbers at once. */
 function passRound(numbers: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, engine: Engine): Pair<boolean> {
   const less = [lessOne(numbers[0]), lessOne(numbers[1])] as const
   const twos = [trailingZeros(less[0]), trailingZeros(less[1])] as const
@@ -92,7 +92,7 @@ function passRound(numbers: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, engin
   for (let i = 1; i < Math.max(...twos); i++) {
     const roots = powers
     powers = engine.powers(numbers, roots, [TWO, TWO])
-    wipe(...roots) // minus one, which is the prime but for a bit
+    wipe(...roots) // the number minus one differs from the prime in one bit
     for (const lane of [0, 1] as const) passed[lane] ||= i < twos[lane] && equal(powers[lane], less[lane])
   }
   wipe(...less, ...exponents, ...powers)
@@ -101,7 +101,7 @@ function passRound(numbers: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, engin
 
 const TWO = Uint8Array.of(2)
 
-/** Below half of the number; not 0 or 1 but with a probability that does not count. */
+/** Random base below half of the number. The probability of 0 or 1 is negligible. */
 function randomBase(number: Uint8Array, random: Random): Uint8Array {
   const base = random(number.length)
   const bits = bitLength(number) - 1

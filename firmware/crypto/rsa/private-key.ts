@@ -1,4 +1,4 @@
-/** Use of RSA private keys: every mode of contract sections 6.1 and 6.2. RFC 8017. */
+/** Uses RSA private keys in all modes of contract sections 6.1 and 6.2. RFC 8017. */
 
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
@@ -16,15 +16,15 @@ export { generateRsa, type RsaClaims, rsaFromPrimes } from './generate.ts'
 export interface OpenedRsa {
   bits: number
   modulusBytes: number
-  /** As long as the modulus. Throws CofferError `invalid` for a mode that does not fit and a message of the wrong length. */
+  /** Returns a signature as long as the modulus. Throws CofferError `invalid` if the mode or the length of the message does not fit. */
   sign(mode: SignMode, message: Uint8Array): Uint8Array
-  /** Throws CofferError `invalid`, with one message for everything that can be wrong with the encrypted bytes. */
+  /** Throws CofferError `invalid`, with the same message for all errors in the encrypted bytes. */
   decrypt(mode: DecryptMode, encrypted: Uint8Array): Uint8Array
   /** The key cannot be used afterwards. */
   wipe(): void
 }
 
-/** Copies what it needs of the key. */
+/** Copies the necessary parts of the key. */
 export function openRsa(key: RsaPrivateKey, random: Random = systemRandom, engine: Engine = defaultEngine): OpenedRsa {
   const operation = new RsaOperation(key, random, engine)
   const n = key.n.slice()
@@ -83,7 +83,7 @@ function encodeForSigning(mode: SignMode, message: Uint8Array, bits: number, ran
   return encoded
 }
 
-/** Undefined for RAW, which has nothing to decode. */
+/** Undefined for RAW, which has no encoding. */
 function decoder(mode: DecryptMode): ((encoded: Uint8Array) => Uint8Array | null) | undefined {
   const [scheme, hashName] = splitMode(mode)
   if (mode === 'RAW') return undefined
@@ -97,7 +97,7 @@ function splitMode(mode: SignMode | DecryptMode): [scheme: string, hash: HashNam
   return [scheme!, hash !== undefined && Object.hasOwn(RSA_HASHES, hash) ? (hash as HashName) : undefined]
 }
 
-/** At least 2, in any number of bytes. */
+/** Removes leading zeros. Throws CofferError `invalid` for 0 and 1. */
 function rawNumber(encrypted: Uint8Array): Uint8Array {
   const number = withoutLeadingZeros(encrypted)
   if (number.length === 0 || (number.length === 1 && number[0]! < 2)) throw decryptionFailure()
@@ -109,7 +109,7 @@ function wholeNumber(encrypted: Uint8Array, bytes: number): Uint8Array {
   return encrypted
 }
 
-/** Both are known to whoever sent the number. */
+/** Not constant-time: the client knows both numbers. */
 function isBelow(number: Uint8Array, n: Uint8Array): boolean {
   return number.length < n.length || (number.length === n.length && Buffer.compare(number, n) < 0)
 }

@@ -1,4 +1,4 @@
-/** How TLS is spoken: 1.2 and 1.3, forward secrecy and authenticated encryption only. RFC 9325. */
+/** TLS settings: 1.2 and 1.3 with forward secrecy and authenticated encryption only. RFC 9325. */
 
 import { constants } from 'node:crypto'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { connect, createSecureContext, type SecureContextOptions, TLSSocket } fr
 import { CofferError } from '../../base/error.ts'
 import type { TlsIdentity } from './identity.ts'
 
-/** Those of TLS 1.3 all have both properties; of the others these do. */
+/** All ciphers of TLS 1.3 have both properties, and these of TLS 1.2. */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
@@ -29,9 +29,9 @@ export const contextOptions = ({ key, cert }: TlsIdentity): SecureContextOptions
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 })
 
-const HANDSHAKE_MS_MAX = 10_000 // an RSA key of 8192 bits signs once, a tenth of a second
+const HANDSHAKE_MS_MAX = 10_000 // one signature of an RSA key of 8192 bits takes a tenth of a second
 
-/** Shakes hands with a client inside this process; throws `invalid` when that fails: nobody could connect any more. */
+/** Performs a handshake inside this process. Throws CofferError `invalid` if it fails, since no client could connect then. */
 export async function assertServable(identity: TlsIdentity): Promise<void> {
   const [near, far] = duplexPair()
   const timeout = AbortSignal.timeout(HANDSHAKE_MS_MAX)
@@ -41,7 +41,7 @@ export async function assertServable(identity: TlsIdentity): Promise<void> {
     sockets.push(server)
     const client = connect({ socket: far, rejectUnauthorized: false })
     sockets.push(client)
-    for (const socket of sockets) socket.on('error', () => {}) // the other one may fail after the first has
+    for (const socket of sockets) socket.on('error', () => {}) // the second one may fail after the first
     await Promise.all([once(server, 'secure', { signal: timeout }), once(client, 'secureConnect', { signal: timeout })])
   } catch (error) {
     throw new CofferError('invalid', `TLS cannot be served with this key and certificate${reasonOf(error)}`)
@@ -50,7 +50,7 @@ export async function assertServable(identity: TlsIdentity): Promise<void> {
   }
 }
 
-/** Reasons of OpenSSL are fixed texts, e.g. `ee key too small`. */
+/** OpenSSL's reasons are fixed texts, such as `ee key too small`. */
 function reasonOf(error: unknown): string {
   const { reason } = error as { reason?: unknown }
   return typeof reason === 'string' ? `: ${reason}` : ''

@@ -1,4 +1,4 @@
-/** TLS keys with a certificate they sign themselves, valid as long as X.509 can say. Contract sections 2 and 3.4. */
+/** TLS keys with self-signed certificates that never expire. Contract sections 2 and 3.4. */
 
 import { createECDH, createHash, createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
@@ -29,19 +29,19 @@ import type { Random } from '../random.ts'
 import { computeRsaKey, encodeRsaPrivateKey, wipeRsaKey } from '../rsa/encoding.ts'
 import type { KeyPair } from '../types.ts'
 
-/** Both as PEM, ready for a TLS listener, whose OpenSSL keeps its own copy of the key. */
+/** Key and certificate in PEM for a TLS listener. Its OpenSSL has a copy of the key. */
 export interface TlsIdentity {
   /** PKCS#8. */
   key: Uint8Array
-  /** Leaf first. */
+  /** Certificate chain, leaf first. */
   cert: string
 }
 
 const COMMON_NAME = 'coffer'
 
 /**
- * The identity of a fresh appliance: P-256, made by OpenSSL, which serves with it. Our own curves would first compute tables
- * that this thread needs for nothing else.
+ * Identity of a new appliance: a P-256 key made by OpenSSL, which serves with it. Coffer's own curves would first compute tables
+ * that this thread does not need otherwise.
  */
 export async function makeTlsIdentity(
   random: Random,
@@ -73,8 +73,8 @@ function generatePair(): KeyPair {
 }
 
 /**
- * The key, and a certificate whose subject is one common name and nothing else. `signWith` signs with the key as
- * `signatureAlgorithm` says; `names` are alternative ones, as `alternativeNames` takes them.
+ * Makes a certificate whose subject is only a common name. `signWith` signs with the key's `signatureAlgorithm`; `names` are in
+ * the form of `alternativeNames`.
  */
 export async function identityOf(
   pair: KeyPair,
@@ -101,7 +101,7 @@ export async function identityOf(
   }
 }
 
-/** The key as the pool takes it; the caller wipes its private part. */
+/** Key in the pool's form; the caller wipes its private part. */
 export function keyPairOf({ key }: TlsIdentity): KeyPair {
   const file = parsePrivateKeyPem(key)
   if (file.type !== 'RSA') {
@@ -134,7 +134,7 @@ export function fingerprintOf({ cert }: TlsIdentity): string {
   return `sha256//${createHash('sha256').update(spki).digest('base64')}`
 }
 
-/** Whether it is one that Coffer made by itself, and no Administrator has set: by what all of those have in common. */
+/** True if Coffer made the certificate and no administrator installed it: checks the properties that all of these share. */
 export function isSelfMade({ cert }: TlsIdentity): boolean {
   if (cert.split('BEGIN CERTIFICATE').length !== 2) return false
   const { subject, issuer, validFromDate, validToDate } = new X509Certificate(cert)
@@ -142,7 +142,7 @@ export function isSelfMade({ cert }: TlsIdentity): boolean {
   return subject === `CN=${COMMON_NAME}` && issuer === subject && isEndless
 }
 
-/** Whether the certificate is for each of these names, as `alternativeNames` takes them. */
+/** True if the certificate covers all names, in the form of `alternativeNames`. */
 export function isFor({ cert }: TlsIdentity, names: readonly string[]): boolean {
   const certificate = new X509Certificate(cert)
   return names.every((name) =>
@@ -152,11 +152,11 @@ export function isFor({ cert }: TlsIdentity, names: readonly string[]): boolean 
   )
 }
 
-const NOT_BEFORE = new Date(0) // the first start may come before the clock is set
+const NOT_BEFORE = new Date(0) // the clock may not be set at the first start
 const NOT_AFTER = new Date(Date.UTC(9999, 11, 31, 23, 59, 59)) // RFC 5280 section 4.1.2.5: no well-defined end
 const SERIAL_BYTES = 16
 
-/** Version 3, because some TLS libraries refuse others. */
+/** Version 3, since some TLS libraries refuse other versions. */
 function toBeSigned(pair: KeyPair, commonName: string, names: readonly string[], random: Random): TBSCertificate {
   const name = nameOf({ commonName })
   const serial = random(SERIAL_BYTES)

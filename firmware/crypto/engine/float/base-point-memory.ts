@@ -1,6 +1,6 @@
 /**
- * The memory of a base point, made once: what stays in it from one use to the next. Two sets of moduli, the constants of the
- * curve, the table of the point's multiples, and sums that show when one of these has changed.
+ * Memory of a base point that persists between uses: two sets of moduli, constants of the curve, the table of the point's
+ * multiples, and checksums that detect changes of these.
  */
 
 import type { Products } from './emitter.ts'
@@ -24,13 +24,13 @@ export interface BasePointParameters {
   B: bigint
   C: bigint
   D: bigint
-  /** What affine coordinates are multiplied with on their way out. */
+  /** Factors for affine coordinates when they leave this memory. */
   out: { x: bigint; y: bigint }
-  /** The point, in the coordinates worked on. */
+  /** The point, in the coordinates of the computation. */
   generator: { x: bigint; y: bigint }
 }
 
-/** Room for values of some dozens of p: sums in the point formulas are not reduced. */
+/** Spare bits for values of some dozens of p: the point formulas do not reduce sums. */
 const FORMULA_SPARE_BITS = 15
 
 export interface BasePointCode {
@@ -40,15 +40,15 @@ export interface BasePointCode {
   constantsDefect: () => number
   tableDefect: () => number
   multiples: () => void
-  /** An entry of the table from X, Y, Z. */
+  /** Writes a table entry from X, Y, Z. */
   makeEntry: (to: number) => void
   inverse: (to: number, a: number) => void
 }
 
 interface BasePointMemory {
-  /** Of scalars and coordinates. */
+  /** Byte length of scalars and coordinates. */
   readonly bytes: number
-  /** n. */
+  /** The order n. */
   readonly order: Uint8Array
   readonly field: Field
   readonly points: PointLayout
@@ -99,7 +99,7 @@ function putConstants({ field, points, bytes }: BasePointMemory, parameters: Bas
   }
 }
 
-/** Lane 0 begins with the point in X, Y, Z, lane 1 with its multiple for the first window of the scalar's second half. */
+/** Lane 0 starts with the point in X, Y, Z, lane 1 with its multiple for the first window of the scalar's second half. */
 function fillTable({ field, points, formulas, windows, code }: BasePointMemory): void {
   const { at, table, windowLimbs, swap } = points
   const [sum, second] = [at.X!, at.X2!]
@@ -133,7 +133,7 @@ function fillTable({ field, points, formulas, windows, code }: BasePointMemory):
   }
 }
 
-/** Completes the sums of the constants and of the table to zero. */
+/** Makes the checksums of the constants and of the table zero. */
 function balance({ field, points, code }: BasePointMemory): void {
   const { tableBalance, constantsBalance, tableSum } = points
   const words = new BigUint64Array(field.numbers.buffer)

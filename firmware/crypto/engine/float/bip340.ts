@@ -1,4 +1,4 @@
-/** BIP-340: Schnorr signatures on secp256k1, of messages of any length. */
+/** BIP-340: Schnorr signatures on secp256k1, for messages of any length. */
 
 import { hash } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -8,12 +8,12 @@ import { Kept } from './kept.ts'
 import { isZero, select } from './masks.ts'
 
 export interface Bip340Key {
-  /** `aux`: 32 random bytes. */
+  /** `aux` has 32 random bytes. */
   sign(message: Uint8Array, aux: Uint8Array): Uint8Array
   wipe(): void
 }
 
-/** Of a scalar from 1 to n - 1, which stays the caller's. */
+/** `secret` is a scalar, 1 <= secret < n. The function copies it. */
 export function openBip340(base: BasePoint, secret: Uint8Array): Bip340Key {
   const { scalar, x } = base.use(() => withEvenPoint(base, secret))
   const key = new Kept(scalar, x)
@@ -24,7 +24,7 @@ export function openBip340(base: BasePoint, secret: Uint8Array): Bip340Key {
   }
 }
 
-/** `key`: the scalar of an even point, and its x. */
+/** `key` is the scalar of a point with even y, and the point's x. */
 function sign(base: BasePoint, key: Uint8Array, message: Uint8Array, aux: Uint8Array): Uint8Array {
   const [d, publicX] = [key.subarray(0, BYTES), key.subarray(BYTES)]
   const masked = taggedHash(AUX, aux)
@@ -34,7 +34,7 @@ function sign(base: BasePoint, key: Uint8Array, message: Uint8Array, aux: Uint8A
   return base.use(() => {
     const drawn = base.reduce(drawnHash)
     wipe(drawnHash)
-    if (isZero(drawn)) throw new Error('a nonce of zero') // as improbable as to guess the key
+    if (isZero(drawn)) throw new Error('a nonce of zero') // as improbable as guessing the key
     const { scalar: k, x } = withEvenPoint(base, drawn)
     const e = base.reduce(
       CHALLENGE.use((prefix) => hash('sha256', Buffer.concat([prefix, x, publicX, message]), 'buffer')),
@@ -47,7 +47,7 @@ function sign(base: BasePoint, key: Uint8Array, message: Uint8Array, aux: Uint8A
 
 const BYTES = 32
 
-/** The scalar or its opposite, whichever's point has an even y, and that point's x. */
+/** Negates the scalar if its point has an odd y. Returns the scalar and the point's x. */
 function withEvenPoint(base: BasePoint, scalar: Uint8Array): { scalar: Uint8Array; x: Uint8Array } {
   const { x, y, inverse } = base.multiply(scalar)
   const opposite = base.negate(scalar)
@@ -60,7 +60,7 @@ type Tag = ReturnType<typeof sha256.create>
 
 const hashOfName = (name: string): Uint8Array => sha256(new TextEncoder().encode(`BIP0340/${name}`))
 
-/** The state after the hash of the tag, twice. */
+/** Hash state after two copies of the tag's hash. */
 function tag(name: string): Tag {
   const hash = hashOfName(name)
   return sha256.create().update(hash).update(hash)
@@ -68,7 +68,7 @@ function tag(name: string): Tag {
 
 const [AUX, NONCE] = [tag('aux'), tag('nonce')]
 
-/** A nonce may be any; the challenge must be right, so its constants are kept twice, and those of SHA-256 are OpenSSL's code. */
+/** Errors in a nonce are harmless, but errors in the challenge are not. So its constants are stored twice, and its SHA-256 is OpenSSL's. */
 const CHALLENGE = new Kept(hashOfName('challenge'), hashOfName('challenge'))
 
 function taggedHash(tag: Tag, ...parts: Uint8Array[]): Uint8Array {

@@ -1,19 +1,19 @@
-/** Little-endian bytes to limbs of one lane and back. The same instructions for every value. */
+/** Converts little-endian bytes to limbs of one lane and back, in constant time. */
 
 import { type Callee, f64, i32, i64, memoryFill, repeatWhile, type WasmModule } from '../wasm.ts'
 import type { Format } from './format.ts'
 import { LIMB_BYTES } from './machine.ts'
 
 /**
- * Room for the bytes of a number of twice as many limbs, in limbs of 16 bytes. Eight bytes at once are read and written, some
- * of them beyond those that the limbs cover.
+ * Room for the bytes of a number of twice as many limbs, in limbs of 16 bytes. Bytes are read and written eight at a time, so
+ * some accesses go beyond the limbs.
  */
 export const byteLimbs = (limbs: number): number => limbs + 1
 
 /**
- * `enter(to, from, limbs)`: limbs from -B / 2 to B / 2 - 1 but for the last if signed, from zero up if not.
- * `leave(to, from, limbs)`: of a canonical number, or limbs from zero up.
- * `copyLane(to, from, limbs)`: as they are. Addresses of limbs are those of the lane. `enter` is returned.
+ * `enter(to, from, limbs)` writes limbs from -B / 2 to B / 2 - 1 if signed (the last one excepted), else non-negative limbs.
+ * `leave(to, from, limbs)` takes a canonical number or non-negative limbs. `copyLane(to, from, limbs)` copies limbs unchanged.
+ * Addresses of limbs are those of the lane. Returns `enter`.
  */
 export function defineBytes(module: WasmModule, { radix, mask, half, isSigned, limbMagic }: Format): Callee {
   const magic = isSigned ? 3 * 2 ** 51 : 2 ** 52

@@ -1,27 +1,27 @@
-/** Columns to limbs, and what needs nothing else: sums and canonical numbers. README.md explains. */
+/** Converts columns to limbs: carries, sums, differences and canonical numbers. README.md explains the method. */
 
 import type { Format } from './format.ts'
 import { BITS_2_52, doubleBits, type FloatMachine, LOW_MAGIC } from './machine.ts'
 
-/** Columns carry this on top of their signed sum, so that a logical shift can stand for an arithmetic one. */
+/** Added to each column's signed sum, so that logical shifts act as arithmetic ones. */
 const LIFT = 1n << 62n
 
-/** What LIFT leaves in the carry. */
+/** Contribution of LIFT to the carry. */
 export const liftCarry = ({ radix }: Format): bigint => LIFT >> radix
 
-/** A column's start where digits are taken: the first of its number, or one that gets a carry. */
+/** Initial value of a column whose digit is taken: the first of its number, or one that receives a carry. */
 export const lift = (format: Format, isFirst: boolean): bigint =>
   LIFT + format.half - (isFirst ? 0n : liftCarry(format))
 
-/** The start of the last column of a number. */
+/** Initial value of the last column of a number. */
 export const lastLift = (format: Format): bigint => LOW_MAGIC - liftCarry(format)
 
 const liftOf = (format: Format, k: number, limbs: number): bigint =>
   k === limbs - 1 ? lastLift(format) : lift(format, k === 0)
 
 /**
- * Limbs of columns that have their lifts. Around zero, each carry stays on top of the next limb: they come out within
- * 2^50 + 2^12 of zero. From zero up, carries go all the way. The last limb takes all that is left.
+ * Computes limbs from columns with their lifts. Signed: each carry is added to the next limb without further carries, so limbs
+ * stay within 2^50 + 2^12 of zero. Unsigned: carries propagate through all limbs. The last limb takes the rest.
  */
 export function carry<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, load: (k: number) => V): void {
   const { isSigned, radix, mask, half } = m.format
@@ -40,14 +40,14 @@ export function carry<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: 
   }
 }
 
-/** Below 2^48 in absolute value, because numbers are below B^limbs / 32. */
+/** Bound of the absolute value: numbers are below B^limbs / 32. */
 const LAST_LIMB_MAX = 1n << 48n
 
 function boundLast<V, P, I>(m: FloatMachine<V, P, I>, bits: V, zero: bigint): V {
   return m.bounded(bits, m.format.isSigned ? zero - LAST_LIMB_MAX : zero, zero + LAST_LIMB_MAX)
 }
 
-/** Digits of a number whose columns have their lifts, lifted by half, and the carry, lifted by `liftCarry`. */
+/** Digits of a number whose columns have their lifts, each plus `half`, and the carry plus `liftCarry`. */
 export function digits<V, P, I>(m: FloatMachine<V, P, I>, columns: readonly V[]): { values: V[]; carry: V } {
   const values: V[] = []
   let carry: V | undefined
@@ -63,13 +63,13 @@ export function toNumber<V, P, I>(m: FloatMachine<V, P, I>, digit: V): V {
   return m.minus(m.or(digit, m.constant(BITS_2_52)), m.constant(doubleBits(2 ** 52 + Number(m.format.half))))
 }
 
-/** A limb as bits, plus a constant. */
+/** Converts a limb to bits and adds a constant. */
 export function toBits<V, P, I>(m: FloatMachine<V, P, I>, limb: V, plus = 0n): V {
   const magic = m.format.limbMagic
   return m.add(m.plus(limb, m.constant(magic)), m.constant(BigInt.asUintN(64, plus - magic)))
 }
 
-/** a + b, not reduced, so the caller counts how often. */
+/** a + b without reduction; the caller must count additions. */
 export function add<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, b: P): void {
   carry(m, limbs, result, (k) => {
     const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
@@ -77,7 +77,7 @@ export function add<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P,
   })
 }
 
-/** a - b; where numbers are never negative a - b + 4 n, for b up to that. */
+/** a - b; unsigned: a - b + 4 n, for b up to 4 n. */
 export function subtract<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, b: P, n: P): void {
   carry(m, limbs, result, (k) => {
     const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
@@ -89,7 +89,7 @@ export function subtract<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, resul
   })
 }
 
-/** 2 a where the mask is all ones, a where it is zero; in place. */
+/** Doubles `a` in place where the mask is all ones. */
 export function doubleIf<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, a: P, mask: V): void {
   carry(m, limbs, a, (k) => {
     const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
@@ -97,10 +97,7 @@ export function doubleIf<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, a: P,
   })
 }
 
-/**
- * The number from 0 to n - 1 that is a modulo n, for a from -n to n - 1; where numbers are never negative, for a from 0 to
- * 3 n - 1.
- */
+/** Reduces a modulo n to 0 .. n - 1, for -n <= a < n; unsigned: for 0 <= a < 3 n. */
 export function canonical<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
   if (m.format.isSigned) addIfNegative(m, limbs, result, a, n)
   else {
@@ -129,7 +126,7 @@ function subtractIfNotBelow<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, re
 
 type Column<V> = (k: number, lift: bigint) => V
 
-/** 1 if the number is negative, 0 if it is not: the sign of what is left when all other digits are from 0 up. */
+/** 1 if the number is negative, else 0: the sign of the last limb once all other digits are non-negative. */
 function sign<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, column: Column<V>): V {
   const last = ripple(m, limbs, column, LIFT)
   return m.shiftRight(m.bounded(last, -LAST_LIMB_MAX, LAST_LIMB_MAX), 63)
@@ -141,7 +138,7 @@ function carryAll<V, P, I>(m: FloatMachine<V, P, I>, limbs: number, result: P, c
   m.store(result, limbs - 1, m.minus(m.add(boundLast(m, last, 0n), magic), magic))
 }
 
-/** Carries from limb to limb; gives the last one, signed. */
+/** Propagates carries through all limbs. Returns the last limb, signed. */
 function ripple<V, P, I>(
   m: FloatMachine<V, P, I>,
   limbs: number,

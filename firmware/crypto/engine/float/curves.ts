@@ -1,4 +1,4 @@
-/** The base points of the curves, whose parameters are noble's. */
+/** Base points of the curves, with the parameters from @noble/curves. */
 
 import type { ECDSA } from '@noble/curves/abstract/weierstrass.js'
 import { ed25519 } from '@noble/curves/ed25519.js'
@@ -12,7 +12,7 @@ import { edwards } from './edwards-code.ts'
 import type { Products } from './emitter.ts'
 import { weierstrass } from './weierstrass-code.ts'
 
-/** The table of multiples takes a while, and stays. */
+/** Caches base points, since the table of multiples takes a while to compute. */
 export function basePoint(type: CurveKeyType, products: Products): BasePoint {
   const name = `${type} ${products}`
   const base = bases.get(name) ?? newBasePoint(type, products)
@@ -36,7 +36,7 @@ const ECDSA_OF: Readonly<Record<EcKeyType, ECDSA>> = {
   BrainpoolP512: brainpoolP512r1,
 }
 
-/** Curves with a other than 0 and -3 are worked on as their twists with a = -3 (RFC 5639 section 2.1). */
+/** Curves with a other than 0 and -3 use their twist with a = -3 (RFC 5639 section 2.1). */
 function weierstrassBase({ Point }: ECDSA): BasePointParameters {
   const { p, n, a, b, Gx, Gy } = Point.CURVE()
   const twist = a === 0n ? 1n : fourthRoot((((-3n * power(a, p - 2n, p)) % p) + p) % p, p)
@@ -68,7 +68,7 @@ function ed25519Base(): BasePointParameters {
   }
 }
 
-/** Of public numbers. */
+/** Not constant-time: for public numbers only. */
 function power(base: bigint, exponent: bigint, p: bigint): bigint {
   let [result, square] = [1n, base]
   for (let rest = exponent; rest > 0n; rest >>= 1n) {
@@ -78,7 +78,7 @@ function power(base: bigint, exponent: bigint, p: bigint): bigint {
   return result
 }
 
-/** For p = 3 mod 4, as all primes here are. */
+/** For p = 3 mod 4, which holds for all curves here. */
 function fourthRoot(value: bigint, p: bigint): bigint {
   const root = (square: bigint): bigint => power(square, (p + 1n) / 4n, p)
   const candidates = [root(value), p - root(value)].map(root)

@@ -1,4 +1,4 @@
-/** ECDSA (FIPS 186-5 6.4.1): nonces hedged, signatures in DER (RFC 3279 2.2.3). */
+/** ECDSA (FIPS 186-5 section 6.4.1) with hedged nonces and signatures in DER (RFC 3279 section 2.2.3). */
 
 import { copySecret, transientSecret, wipe } from '../../../base/secret.ts'
 import type { Random } from '../../random.ts'
@@ -6,10 +6,10 @@ import { hmacSha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
 import { isZero } from './masks.ts'
 
-/** Scalars are drawn this much longer than the order, so that reduction has no bias. FIPS 186-5 A.2.1 wants eight. */
+/** Random scalars have so many bytes more than the order, so that reduction leaves no bias. FIPS 186-5 A.2.1 requires eight. */
 export const EXTRA_BYTES = 16
 
-/** DER, transient; `digest` is as long as the scalar or shorter. s is not normalised, as the contract says. */
+/** Returns transient DER. `digest` is at most as long as the scalar. s is not normalized: see the contract. */
 export function signEcdsa(base: BasePoint, digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
   for (;;) {
     const nonce = hedgedNonce(digest, secret, random)
@@ -22,7 +22,7 @@ export function signEcdsa(base: BasePoint, digest: Uint8Array, secret: Uint8Arra
   }
 }
 
-/** Null when another nonce is needed, which does not happen in practice. */
+/** Null if another nonce is needed, which does not happen in practice. */
 export function signWithNonce(
   base: BasePoint,
   digest: Uint8Array,
@@ -41,14 +41,14 @@ export function signWithNonce(
   })
 }
 
-/** The uncompressed point (SEC 1 2.3.3) of a scalar from 1 to n - 1. */
+/** Uncompressed point (SEC 1 section 2.3.3) of a scalar, 1 <= scalar < n. */
 export function uncompressedPoint(base: BasePoint, scalar: Uint8Array): Uint8Array {
   const { x, y, inverse } = base.use(() => base.multiply(scalar))
   wipe(inverse)
   return Uint8Array.from([0x04, ...x, ...y])
 }
 
-/** A scalar from 1 to n - 1. FIPS 186-5 A.2.1. */
+/** Random scalar, 1 <= scalar < n. FIPS 186-5 A.2.1. */
 export function randomScalar(base: BasePoint, random: Random): Uint8Array {
   const seed = random(base.bytes + EXTRA_BYTES)
   try {
@@ -65,8 +65,8 @@ export function randomScalar(base: BasePoint, random: Random): Uint8Array {
 const ZERO = new Uint8Array(1)
 
 /**
- * RFC 6979 section 3.6: a keyed hash of the digest and fresh random bytes, the secret being the key. It is as random as
- * they are, and still unknown and never the same for two digests should the random generator fail.
+ * RFC 6979 section 3.6: a hash of the digest and fresh random bytes, keyed with the secret. If the random generator fails, the
+ * nonce is still unknown and differs for each digest.
  */
 function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
   const nonce = transientSecret(secret.length + EXTRA_BYTES)
@@ -95,7 +95,7 @@ function encode(r: Uint8Array, s: Uint8Array): Uint8Array {
   return der
 }
 
-/** The bytes of a DER integer: no leading zeros but one before a byte above 127. */
+/** Content of a DER integer: removes leading zeros, except one before a byte above 127. */
 function start(value: Uint8Array): Uint8Array {
   let zeros = 0
   while (value[zeros] === 0) zeros++

@@ -7,12 +7,12 @@ import { Kept } from './kept.ts'
 
 interface Ed25519Key {
   readonly publicKey: Uint8Array
-  /** Transient. */
+  /** Returns a transient signature. */
   sign(message: Uint8Array): Uint8Array
   wipe(): void
 }
 
-/** Of a seed of 32 bytes, which stays the caller's. */
+/** `seed` has 32 bytes and is copied. */
 export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
   const hash = sha512(seed)
   const scalar = hash.subarray(0, BYTES)
@@ -37,7 +37,7 @@ export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
 
 const BYTES = 32
 
-/** `key`: the scalar, big-endian, the prefix, and the public key. */
+/** `key` is the big-endian scalar, the prefix and the public key. */
 function sign(base: BasePoint, key: Uint8Array, message: Uint8Array): Uint8Array {
   const [scalar, prefix, publicKey] = [0, 1, 2].map((part) => key.subarray(part * BYTES, (part + 1) * BYTES)) as Three
   const nonceHash = sha512(prefix, message).reverse()
@@ -54,7 +54,7 @@ function sign(base: BasePoint, key: Uint8Array, message: Uint8Array): Uint8Array
 
 type Three = [Uint8Array, Uint8Array, Uint8Array]
 
-/** 5.1.2: y, and the last bit of x on top. */
+/** Encodes the point (section 5.1.2): y, with the lowest bit of x as the top bit. */
 function encodedMultiple(base: BasePoint, scalar: Uint8Array): Uint8Array {
   const { x, y, inverse } = base.multiply(scalar)
   wipe(inverse)

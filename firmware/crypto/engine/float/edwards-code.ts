@@ -1,19 +1,19 @@
 /**
- * Points of -x^2 + y^2 = 1 + d x^2 y^2 with d not a square: X, Y, Z and T = X Y / Z (Hisil, Wong, Carter, Dawson, ASIACRYPT
- * 2008, section 3.1), by formulas that hold for every pair of points.
+ * Point arithmetic on -x^2 + y^2 = 1 + d x^2 y^2 with d not a square, in coordinates X, Y, Z and T = X Y / Z (Hisil, Wong,
+ * Carter, Dawson, ASIACRYPT 2008, section 3.1). The formulas hold for every pair of points.
  */
 
 import type { Code } from '../wasm.ts'
 import type { Formulas, PointCode } from './multiples-code.ts'
 
 const POINT = ['X', 'Y', 'Z', 'T'] as const
-/** The table has x, y and 2 d x y of affine points. */
+/** Table entries have x, y and 2 d x y of affine points. */
 const ENTRY = ['X2', 'Y2', 'T2'] as const
 const OTHERS = ['Z2', 't0', 't1', 't2', 't3', 't4', 't5'] as const
 
 type Name = (typeof POINT | typeof ENTRY | typeof OTHERS)[number]
 
-/** The constant B is 2 d, D is d. */
+/** Constant B is 2 d, constant D is d. */
 export const edwards: Formulas<Name> = {
   point: POINT,
   entry: ENTRY,
@@ -41,7 +41,7 @@ export const edwards: Formulas<Name> = {
   ],
 }
 
-/** With t2 = 2 d T T2 and t3 = 2 Z Z2. */
+/** Expects t2 = 2 d T T2 and t3 = 2 Z Z2. */
 function sum({ mul, add, sub }: PointCode<Name>): Code[] {
   return [
     sub('t0', 'Y', 'X'),

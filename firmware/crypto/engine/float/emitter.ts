@@ -1,16 +1,19 @@
-/** Emits WebAssembly for a generator: every value gets its own local, and the optimising compiler finds the registers. */
+/** Emits WebAssembly for a generator. Every value gets a local of its own; the optimizing compiler assigns registers. */
 
 import { type Code, f64x2, i32, i64x2, ifThen, type Local, type NewLocal, repeatWhile, v128 } from '../wasm.ts'
 import type { Format } from './format.ts'
 import { doubleBits, type FloatMachine, LIMB_BYTES, type Walk } from './machine.ts'
 
-/** An address: a local, or nothing, and a constant number of bytes. */
+/** An address: a local or zero, plus a constant number of bytes. */
 export interface CodeAddress {
   base: Local | 0
   bytes: number
 }
 
-/** How a product is split in two: by fused multiply-add, or with operations that round the same everywhere, some four times slower. */
+/**
+ * Method of splitting a product in two: fused multiply-add, or operations with the same rounding on all processors, about four
+ * times slower.
+ */
 export type Products = 'fused' | 'exact'
 
 export class Emitter implements FloatMachine<Local, CodeAddress, Local | number> {
@@ -61,7 +64,7 @@ export class Emitter implements FloatMachine<Local, CodeAddress, Local | number>
       const high = this.keep(f64x2.relaxedMadd(a, b, toHigh))
       return { high, low: this.keep(f64x2.relaxedMadd(a, b, f64x2.sub(toLow, high))) }
     }
-    // Dekker 1971: a b = product + error, both exact, from factors of half the length
+    // Dekker 1971: a b = product + error, both exact, from factors split in halves
     const product = this.keep(f64x2.mul(a, b))
     const [a1, b1] = [this.#upperHalf(a), this.#upperHalf(b)]
     const [a0, b0] = [this.minus(a, a1), this.minus(b, b1)]
@@ -71,7 +74,7 @@ export class Emitter implements FloatMachine<Local, CodeAddress, Local | number>
     return { high, low: this.keep(f64x2.add(f64x2.add(f64x2.sub(toLow, high), product), error)) }
   }
 
-  /** The first 26 of 53 bits. */
+  /** Upper 26 of the 53 bits. */
   #upperHalf(a: Local): Local {
     const product = this.keep(f64x2.mul(a, this.constant(doubleBits(2 ** 27 + 1))))
     return this.keep(f64x2.sub(product, f64x2.sub(product, a)))
@@ -105,7 +108,6 @@ export class Emitter implements FloatMachine<Local, CodeAddress, Local | number>
     return pointers
   }
 
-  /** The function's body. */
   get code(): Code[] {
     return [...this.#prologue, ...this.#code]
   }
@@ -120,10 +122,7 @@ export class Emitter implements FloatMachine<Local, CodeAddress, Local | number>
   }
 }
 
-/**
- * For few limbs: loops become straight code, and what lies in one part of the memory stays in registers instead. Nothing
- * is ever stored there.
- */
+/** For few limbs: unrolls loops and holds one part of the memory in registers, without ever writing it to memory. */
 export class UnrollingEmitter extends Emitter {
   readonly #first: number
   readonly #end: number

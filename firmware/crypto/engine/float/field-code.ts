@@ -1,4 +1,4 @@
-/** The WebAssembly of one field: what lies where in memory, and the functions. */
+/** WebAssembly module of one field: memory layout and functions. */
 
 import { type Callee, type NewLocal, WasmModule } from '../wasm.ts'
 import { byteLimbs, defineBytes } from './bytes-code.ts'
@@ -10,25 +10,25 @@ import { defineModulus } from './modulus-code.ts'
 import { multiply, product, ROWS, reduceWide, square } from './montgomery.ts'
 import { definePower, definePowerOfTwo, WINDOW_BITS, WINDOW_ENTRIES } from './power-code.ts'
 
-/** Of any format: there is room for the windows of every exponent. */
+/** Upper bound for all formats, which makes room for the windows of every exponent. */
 const LIMB_BITS_MAX = 52
 
-/** Straight code is faster as long as the processor's cache of decoded instructions, some 2000, can hold it. */
+/** Unrolled code is faster only while it fits the processor's cache of decoded instructions, some 2000. */
 const UNROLLED_LIMBS_MAX = 8
 const UNROLLED_DIGITS = 2
 
-/** Functions and memory beyond the field's own, for points. */
+/** Additional functions and memory for points. */
 export interface Extension {
   secretLimbs: number
   publicLimbs(layout: { stateEnd: number }): number
   define(code: FieldCode, layout: Layout): void
 }
 
-/** The functions by which others are made; operands are addresses. */
+/** Functions for building others; operands are addresses. */
 export interface FieldCode {
   module: WasmModule
   limbs: number
-  /** For functions written against the machine. */
+  /** Creates an emitter for generators. */
   emitter: (local: NewLocal) => Emitter
   square: Callee
   multiply: Callee
@@ -40,7 +40,7 @@ const NOTHING_MORE: Extension = { secretLimbs: 0, publicLimbs: () => 0, define: 
 
 export type Layout = ReturnType<typeof layOut>
 
-/** Positions in limbs. */
+/** Positions are in limbs. */
 export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   const digits = limbs <= UNROLLED_LIMBS_MAX ? UNROLLED_DIGITS : ROWS
   let end = 0
@@ -50,8 +50,8 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   }
   const one = take(limbs)
   const square = take(limbs)
-  // What a multiplication reads and writes comes close together: a load that has the last twelve bits of its address in
-  // common with an earlier store waits for it, which can cost a tenth of the speed.
+  // Operands of a multiplication are adjacent: a load whose address has the same low 12 bits as an earlier store waits for that
+  // store, which can cost a tenth of the speed.
   const modulus = take(limbs)
   const scaled = take(limbs)
   const inverse = take(digits)

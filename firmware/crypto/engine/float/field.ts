@@ -1,6 +1,6 @@
 /**
- * Arithmetic modulo two odd numbers at once, one in each lane of the vectors, in one WebAssembly instance for each number
- * of limbs. README.md explains the numbers; here is the memory they live in.
+ * Arithmetic modulo two odd numbers at once, one in each lane of the vectors. There is one WebAssembly instance for each number
+ * of limbs. README.md explains the numbers; this file manages their memory.
  */
 
 import { newSecret, transientSecret, wipe } from '../../../base/secret.ts'
@@ -14,10 +14,10 @@ import { LIMB_BYTES } from './machine.ts'
 import { columnBiases, ROWS } from './montgomery.ts'
 import { WINDOW_BITS, WINDOW_ENTRIES } from './power-code.ts'
 
-/** B^limbs is at least 2^8 times a modulus n: results stay below n in absolute value, or 3 n, and there is room for sums. */
+/** B^limbs is at least 2^8 times a modulus n. Results stay below n in absolute value (unsigned: below 3 n), which leaves room for sums. */
 const SPARE_BITS = 8
 
-/** Numbers in memory, one in each lane, by name or position; `one` and `square` are B^limbs and its square, for each modulus. */
+/** Numbers in memory, one in each lane, by name or position. `one` and `square` are B^limbs and its square modulo each modulus. */
 export type Slot = keyof Layout['slots'] | number
 
 interface FieldExports {
@@ -33,25 +33,25 @@ interface FieldExports {
   enter: (to: number, from: number, limbs: number) => undefined
   leave: (to: number, from: number, limbs: number) => undefined
   reduceWide: (to: number) => undefined
-  /** Windows first to last are at `windows`. */
+  /** Windows are stored from first to last at `windows`. */
   power: (to: number, windows: number, count: number) => undefined
-  /** The same for the base 2, on top of the 1 that is in `to`. */
+  /** The same for base 2. Expects 1 in `to`. */
   twoToThe: (to: number, windows: number, count: number) => undefined
 }
 
-/** Everything that depends on the moduli, in both lanes; keep it as secret as they are. */
+/** All values that depend on the moduli, in both lanes. As secret as the moduli. */
 type FieldState = Float64Array
 
-/** Of two exponents, first to last, as they lie in memory; as secret as the exponents. */
+/** Windows of two exponents, from first to last, in the memory's form. As secret as the exponents. */
 export type Windows = Uint32Array
 
 export class Field {
   readonly limbs: number
   readonly format: Format
-  /** The part of the memory that is not the same for every key. */
+  /** The part of the memory that differs between keys. */
   readonly secrets: Float64Array
   readonly layout: Layout
-  /** The whole memory: doubles, words of 32 bits, and bytes. */
+  /** Views of the complete memory: doubles, 32-bit words, and bytes. */
   readonly numbers: Float64Array
   readonly words: Uint32Array
   readonly bytes: Uint8Array
@@ -76,7 +76,7 @@ export class Field {
     }
   }
 
-  /** Odd moduli of at most `limbsFor` bits. */
+  /** Sets odd moduli of at most `limbsFor` bits. */
   setModuli(moduli: Pair<Uint8Array>): void {
     for (const lane of LANES) {
       this.#putNumber(moduli[lane])
@@ -90,7 +90,7 @@ export class Field {
     this.put('one', [power, power])
     for (let i = bits; i < this.limbs * radix; i++) {
       this.add('one', 'one', 'one')
-      // so that it is as small as a canonical number's origin may be
+      // the input of `canonical` must be in range
       if (this.format.isSigned) this.code.subtract(this.at('one'), this.at('one'), this.layout.modulus * LIMB_BYTES)
       this.canonical('one', 'one')
     }
@@ -105,7 +105,7 @@ export class Field {
     this.numbers.set(state)
   }
 
-  /** The same within this memory. */
+  /** Copies the state within this memory. */
   keepState(to: number): void {
     this.numbers.copyWithin(2 * to, 0, 2 * this.layout.stateEnd)
   }
@@ -114,12 +114,12 @@ export class Field {
     this.numbers.copyWithin(0, 2 * from, 2 * (from + this.layout.stateEnd))
   }
 
-  /** All that depends on secrets. */
+  /** Overwrites all values that depend on secrets. */
   wipe(): void {
     wipe(this.secrets)
   }
 
-  /** 2^exponent in Montgomery's form. */
+  /** Writes 2^exponent in Montgomery form. */
   powerOfTwo(to: Slot, exponent: number): void {
     this.copy(to, 'one')
     for (const bit of exponent.toString(2)) {
@@ -144,24 +144,24 @@ export class Field {
     this.code.subtract(this.at(to), this.at(a), this.at(b))
   }
 
-  /** From 0 to n - 1, of a result of multiplication. */
+  /** Reduces a result of multiplication to 0 .. n - 1. */
   canonical(to: Slot, a: Slot): void {
     this.code.canonical(this.at(to), this.at(a))
   }
 
-  /** A number of up to twice as many limbs, divided by B^limbs. */
+  /** Reduces a number of up to twice as many limbs, and divides it by B^limbs. */
   reduce(to: Slot, number: Uint8Array): void {
     this.enter(this.layout.wide, LANES, number, 2 * this.limbs)
     this.code.reduceWide(this.at(to))
   }
 
-  /** The last `length` bytes of a b + c in one lane; a, b and c are from zero up. */
+  /** Returns the last `length` bytes of a b + c in one lane. a, b and c must be non-negative. */
   product(a: Slot, b: Slot, c: Slot, lane: 0 | 1, length: number): Uint8Array {
     this.code.product(this.at(a), this.at(b), this.at(c))
     return this.leave(this.layout.wide, lane, 2 * this.limbs, newSecret(length))
   }
 
-  /** base^exponents[lane]; time and addresses depend on the exponents' lengths only. */
+  /** base^exponents[lane]. Time and addresses depend only on the exponents' lengths. */
   power(to: Slot, base: Slot, windows: Windows): void {
     const { table } = this.layout
     const entry = (i: number): number => (table + i * this.limbs) * LIMB_BYTES
@@ -174,7 +174,7 @@ export class Field {
     this.code.power(this.at(to), ...this.#putWindows(windows))
   }
 
-  /** 2^exponents[lane], in the same way. */
+  /** 2^exponents[lane], with the same guarantee. */
   twoToThe(to: Slot, windows: Windows): void {
     this.copy(to, 'one')
     this.code.twoToThe(this.at(to), ...this.#putWindows(windows))
@@ -204,7 +204,7 @@ export class Field {
     this.code.copyLane(this.at(to) + lane * LANE_BYTES, this.at(from) + lane * LANE_BYTES, this.limbs)
   }
 
-  /** One lane of a number, in both. */
+  /** Copies one lane of a number to both lanes. */
   spread(to: Slot, from: Slot, lane: 0 | 1): void {
     for (const other of LANES) {
       this.code.copyLane(this.at(to) + other * LANE_BYTES, this.at(from) + lane * LANE_BYTES, this.limbs)
@@ -216,7 +216,7 @@ export class Field {
     return Float64Array.from({ length: this.limbs }, (_, k) => this.numbers[at + 2 * k]!)
   }
 
-  /** Both lanes as they lie in memory. */
+  /** Returns a copy of both lanes in the memory's form. */
   take(slot: Slot): Float64Array {
     const at = 2 * this.#slot(slot)
     return this.numbers.slice(at, at + 2 * this.limbs)
@@ -226,7 +226,7 @@ export class Field {
     this.numbers.set(lanes, 2 * this.#slot(slot))
   }
 
-  /** Of a canonical number, in these lanes. */
+  /** Expects a canonical number. */
   isZero(slot: Slot, lanes: readonly (0 | 1)[] = LANES): boolean {
     const at = 2 * this.#slot(slot)
     let bits = 0
@@ -236,17 +236,17 @@ export class Field {
     return bits === 0
   }
 
-  /** Of a canonical number. */
+  /** Expects a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
     return this.leave(slot, lane, this.limbs, newSecret(length))
   }
 
-  /** The same, for what does not outlive the operation. */
+  /** As `getBytes`, in transient memory. */
   getTransient(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
     return this.leave(slot, lane, this.limbs, transientSecret(length))
   }
 
-  /** Big-endian bytes to so many limbs of these lanes, from a position on. What the limbs cannot hold is left out. */
+  /** Writes big-endian bytes as limbs of these lanes. Bytes beyond the limbs are ignored. */
   enter(to: Slot, lanes: readonly (0 | 1)[], number: Uint8Array, limbs = this.limbs): void {
     this.#putNumber(number)
     for (const lane of lanes) this.code.enter(this.at(to) + lane * LANE_BYTES, this.layout.bytes * LIMB_BYTES, limbs)
@@ -260,7 +260,7 @@ export class Field {
     this.bytes.fill(0, from + count, end)
   }
 
-  /** The other way, as many of the last bytes as there is room for: of a canonical number, or of limbs from zero up. */
+  /** Reads the last bytes of a canonical number, or of non-negative limbs, to fill `room`. */
   leave(from: Slot, lane: 0 | 1, limbs: number, room: Uint8Array): Uint8Array {
     const to = this.layout.bytes * LIMB_BYTES
     this.code.leave(to, this.at(from) + lane * LANE_BYTES, limbs)
@@ -277,7 +277,7 @@ export class Field {
     return typeof slot === 'number' ? slot : this.layout.slots[slot]
   }
 
-  /** Its address. */
+  /** Address of the slot. */
   at(slot: Slot): number {
     return this.#slot(slot) * LIMB_BYTES
   }
@@ -286,7 +286,7 @@ export class Field {
 export const limbsFor = (bits: number, { radix }: Format): number =>
   Math.max(ROWS + 1, Math.ceil((bits + SPARE_BITS) / Number(radix)))
 
-/** Two exponents, cut into windows. Time and addresses depend on their lengths only. */
+/** Splits two exponents into windows. Time and addresses depend only on their lengths. */
 export function windowsOf(exponents: Pair<Uint8Array>): Windows {
   const count = Math.ceil((8 * Math.max(...exponents.map((e) => e.length))) / WINDOW_BITS)
   const windows = new Uint32Array(WINDOW_WORDS * count)
@@ -304,7 +304,7 @@ export function windowsOf(exponents: Pair<Uint8Array>): Windows {
 
 const LANES = [0, 1] as const
 const LANE_BYTES = LIMB_BYTES / 2
-/** A window for each lane, of 64 bits. */
+/** Words of two windows, one of 64 bits for each lane. */
 const WINDOW_WORDS = 4
 
 export function bitLength(bytes: Uint8Array): number {

@@ -1,7 +1,7 @@
-/** The fast engine: WebAssembly vectors of doubles, two moduli at once. README.md explains. */
+/** The fast engine: two moduli at once in WebAssembly vectors of doubles. README.md explains it. */
 
 import type { Engine } from '../engine.ts'
 import { fastPowers, openFastRsa } from './rsa.ts'
 
-/** Only where `whyNotFused` finds no reason against it. */
+/** Use it only if `whyNotFused` returns undefined. */
 export const fastEngine: Engine = { name: 'fast', openRsa: openFastRsa, powers: fastPowers }

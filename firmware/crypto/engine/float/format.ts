@@ -1,26 +1,26 @@
-/** The two ways to cut numbers into limbs, and what the two halves of a product of limbs look like. README.md explains. */
+/** The two formats of limbs, and the encoding of the two halves of a product. README.md explains them. */
 
 import { BITS_2_52, doubleBits, LOW_MAGIC } from './machine.ts'
 
 export interface Format {
-  /** Around zero, or from zero up: then numbers are never negative, and limbs never a bit longer than they should. */
+  /** True if limbs are signed. Else numbers and limbs are non-negative, and limbs never exceed `radix` bits. */
   isSigned: boolean
-  /** Bits of a limb: B = 2^radix. */
+  /** Bits of a limb; B = 2^radix. */
   radix: bigint
   mask: bigint
-  /** Taken off a digit from 0 to B - 1 to make it a limb: B / 2, or nothing. */
+  /** Subtracted from a digit of 0 .. B - 1 to make a limb: B / 2 if signed, else 0. */
   half: bigint
-  /** Added to a limb, this double leaves it in the low bits. */
+  /** Bits of a double that, added to a limb, leaves the limb in the low bits. */
   limbMagic: bigint
-  /** Added to a product, this double leaves its high part, rounded, in the low bits. */
+  /** Bits of a double that, added to a product, leaves its rounded high part in the low bits. */
   highMagic: bigint
-  /** Less the sum that gave the high part, this double and the product make the low part. */
+  /** Bits of a double: this minus the sum for the high part, plus the product, is the low part. */
   toLow: bigint
-  /** A low part of zero; others are so much more, or so much less if the double is negative. */
+  /** Bits of a low part of zero. Other low parts differ by their value, or by its negative if the double is negative. */
   lowMagic: bigint
 }
 
-/** For curves: sums and differences need no care for signs. */
+/** For curves: sums and differences may have any sign. */
 export const SIGNED: Format = {
   isSigned: true,
   radix: 51n,
@@ -32,7 +32,7 @@ export const SIGNED: Format = {
   lowMagic: LOW_MAGIC,
 }
 
-/** For RSA: a bit more in each limb is a limb less in a prime. */
+/** For RSA: one more bit in each limb saves a limb per prime. */
 export const UNSIGNED: Format = {
   isSigned: false,
   radix: 52n,

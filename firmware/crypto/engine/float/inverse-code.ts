@@ -1,7 +1,7 @@
 /**
- * Inverses modulo the moduli of both lanes at once, by division steps: Bernstein, Yang, "Fast constant-time gcd computation
- * and modular inversion" (2019). As many steps as a limb has bits look at the last limbs only and give a matrix, by which
- * the whole numbers are multiplied then.
+ * Inverses modulo the moduli of both lanes at once, by division steps: Bernstein, Yang, "Fast constant-time gcd computation and
+ * modular inversion" (2019). A round has as many steps as a limb has bits. Its steps need only the last limbs and yield a matrix,
+ * with which the complete numbers are then multiplied.
  */
 
 import {
@@ -24,19 +24,19 @@ import { SIGNED } from './format.ts'
 import { type FloatMachine, LIMB_BYTES, LOW_MAGIC } from './machine.ts'
 import { columnBias, range } from './montgomery.ts'
 
-/** Of a round. */
+/** Division steps of one round. */
 export const STEPS = Number(SIGNED.radix)
 const STEPS_UNROLLED = 3
 
-/** f, g, d, e, the matrix's four entries, and minus the steps' delta. */
+/** Room for f, g, d, e, the four entries of the matrix, and -delta. */
 export const inverseLimbs = (limbs: number): number => 4 * limbs + 5
 
 /**
- * `inverse(to, a)`: 1/a in Montgomery's form like a, whose size is below `OPERAND_MAX` times that of the modulus, as is the sum
- * of two results of multiplication, which a point's Z is; zero of zero. Moduli are primes, or at least have no factor in common
- * with a, and at most `bits` bits. For operands above the modulus the steps of `roundsFor` are proven modulus by modulus
- * (formulas.test.ts): they are enough for the curves in use, with none to spare for that of 512 bits.
- * The result is below 32 times the modulus: what is done with it must be a multiplication.
+ * `inverse(to, a)` writes 1/a in Montgomery form, or zero for zero. `a` is in Montgomery form and below `OPERAND_MAX` times the
+ * modulus, which holds for the Z of a point: a sum of two results of multiplication. Moduli have at most `bits` bits and no
+ * factor in common with a. For operands above the modulus, formulas.test.ts proves for each modulus that the steps of `roundsFor`
+ * suffice; the 512-bit curve has none to spare.
+ * The result is below 32 times the modulus: use it only as an operand of a multiplication.
  */
 export function defineInverse(code: FieldCode, layout: Layout, first: number, bits: number): Callee {
   const { module, limbs, emitter } = code
@@ -68,12 +68,12 @@ export function defineInverse(code: FieldCode, layout: Layout, first: number, bi
       memoryCopy(f.bytes, n.modulus.bytes, bytes),
       memoryCopy(g.bytes, a!, bytes),
       memoryFill(d.bytes, 0, bytes),
-      // what is inverted is a B^limbs: the inverse becomes one in Montgomery's form by twice B^limbs
+      // the operand is a B^limbs: multiplying its inverse by twice B^limbs gives Montgomery form
       memoryCopy(e.bytes, layout.slots.square * LIMB_BYTES, bytes),
       v128.store(0, i32x4.splat(-1), delta),
       remaining.set(roundsFor(bits)),
       repeatWhile([steps(), divide(), divideModulo()], remaining.tee(i32.sub(remaining, 1))),
-      // f is the greatest common divisor or its opposite, 1 or -1
+      // f is plus or minus the greatest common divisor, which is 1
       sign.set(v128.load(0, f.bytes)),
       ...range(limbs).map((k) =>
         v128.store(to!, f64x2.mul(sign, v128.load(0, d.bytes + k * LIMB_BYTES)), k * LIMB_BYTES),
@@ -84,12 +84,15 @@ export function defineInverse(code: FieldCode, layout: Layout, first: number, bi
 
 export const OPERAND_MAX = 1.51
 
-/** Theorem 11.2 there: so many steps end for f and g if f^2 + 4 g^2 is at most 5 * 2^(2 bits). */
+/** Theorem 11.2 of the paper: this number of steps suffices if f^2 + 4 g^2 <= 5 * 2^(2 bits). */
 export const stepsFor = (bits: number): number => Math.floor((49 * bits + (bits < 46 ? 80 : 57)) / 17)
 
 export const roundsFor = (bits: number): number => Math.ceil(stepsFor(bits) / STEPS)
 
-/** From the last limbs of f and g, and delta, the matrix of `STEPS` steps times 2^STEPS: entries of a row come to 2^51 together. */
+/**
+ * Computes the matrix of `STEPS` steps, times 2^STEPS, from the last limbs of f and g, and delta. The absolute values of a row's
+ * entries add up to at most 2^51.
+ */
 function defineSteps(
   { module }: FieldCode,
   f: CodeAddress,
@@ -146,7 +149,7 @@ function defineSteps(
 type Six = [Local, Local, Local, Local, Local, Local]
 type Eight = [...Six, Local, Local]
 
-/** What there is to know of the modulus: itself, and the first limb of c = -1/n. */
+/** The modulus, and the first limb of c = -1/n. */
 interface Divisor<P> {
   limbs: number
   modulus: P
@@ -154,8 +157,8 @@ interface Divisor<P> {
 }
 
 /**
- * (x, y) becomes the matrix times (x, y), divided by B: without remainder, or modulo n, when multiples of n make it so;
- * either result grows by no more than n / 2 then.
+ * Replaces (x, y) by the matrix times (x, y), divided by B: exactly, or modulo n by adding multiples of n. Then either result
+ * grows by at most n / 2.
  */
 export function multiplyByMatrix<V, P, I>(
   m: FloatMachine<V, P, I>,
@@ -173,7 +176,7 @@ export function multiplyByMatrix<V, P, I>(
       { factor: m.load(matrix, 2 * row + 1), limb: (k: number) => ys[k]! },
     ]
     let highs: V | undefined
-    /** The sum of what column k gets, `start` on top. */
+    /** Sum of the products of column k, plus `start`. */
     const column = (k: number, start: bigint): V => {
       const lows = k < limbs ? terms.length : 0
       let sum = m.constant(BigInt.asUintN(64, start - columnBias(SIGNED, lows, k > 0 ? terms.length : 0)))

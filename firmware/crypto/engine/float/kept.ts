@@ -1,4 +1,4 @@
-/** Key bytes that stay in memory from one use to the next, twice: a bit that has changed in one of them shows. */
+/** Key bytes that persist between uses, stored twice to detect a changed bit. */
 
 import { copySecret, newSecret, wipe } from '../../../base/secret.ts'
 import { Fault } from '../fault.ts'
@@ -7,7 +7,7 @@ export class Kept {
   readonly bytes: Uint8Array
   readonly #twin: Uint8Array
 
-  /** Copies the parts, one after the other. */
+  /** Copies the concatenated parts. */
   constructor(...parts: readonly Uint8Array[]) {
     this.bytes = newSecret(parts.reduce((length, part) => length + part.length, 0))
     let at = 0
@@ -18,7 +18,7 @@ export class Kept {
     this.#twin = copySecret(this.bytes)
   }
 
-  /** Runs `work` with the bytes; throws when they are not what they were, for a wrong signature can give the key away. */
+  /** Runs `work` with the bytes. Throws `Fault` if the bytes have changed, since a wrong signature can reveal the key. */
   use<T>(work: (bytes: Uint8Array) => T): T {
     const result = work(this.bytes)
     let difference = 0

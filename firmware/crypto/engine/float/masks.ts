@@ -1,8 +1,8 @@
-/** Choices among secret bytes that take the same instructions for every value. */
+/** Constant-time selection of secret bytes. */
 
 import { transientSecret } from '../../../base/secret.ts'
 
-/** a if `first` is 1, b if it is 0; transient. */
+/** Returns a copy of a if `first` is 1, of b if it is 0. The result is transient. */
 export function select(first: number, a: Uint8Array, b: Uint8Array): Uint8Array {
   const result = transientSecret(b.length)
   for (let i = 0; i < b.length; i++) result[i] = b[i]! ^ ((b[i]! ^ a[i]!) & -first)

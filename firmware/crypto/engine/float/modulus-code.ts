@@ -1,6 +1,6 @@
 /**
- * The constants of a modulus, as secret as it is: computed on pieces of limbs, as integers, by the same instructions for
- * every value. JavaScript would leave them behind as objects of its heap.
+ * Computes the constants of a modulus, which are as secret as the modulus, in constant time on pieces of limbs as integers.
+ * JavaScript would leave them on its heap.
  */
 
 import {
@@ -22,13 +22,13 @@ import { LIMB_BYTES } from './machine.ts'
 const PIECE_BYTES = 8
 
 /**
- * `setModulus(lane)`: from the bytes of an odd modulus that `enter` reads too, the modulus, c = -1/modulus mod B^digits, if
- * signed taken around zero, and (c modulus + 1) / B^digits. `lane` is in bytes.
+ * `setModulus(lane)` reads the bytes of an odd modulus, as `enter` does, and writes the modulus, c = -1/modulus mod B^digits
+ * (around zero if signed), and (c modulus + 1) / B^digits. `lane` is in bytes.
  */
 export function defineModulus(module: WasmModule, layout: Layout, format: Format, enter: Callee): void {
   const { limbs, digits } = layout
   const { radix, half, isSigned, limbMagic } = format
-  // products of two, a third and a carry stay far below 2^64
+  // the product of two pieces, plus a third and a carry, stays far below 2^64
   const toLimb = isSigned ? 3 : 2
   const bits = Number(radix) / toLimb
   const mask = 2 ** bits - 1
@@ -39,7 +39,7 @@ export function defineModulus(module: WasmModule, layout: Layout, format: Format
   const magic = isSigned ? 3 * 2 ** 51 : 2 ** 52
   const last = c + (low - 1) * PIECE_BYTES
 
-  /** Limbs from -B / 2 to B / 2 - 1 but for the last if signed, of pieces less those at n under the mask. */
+  /** Joins pieces, minus the pieces at n under the mask, into limbs. Signed limbs are in -B / 2 .. B / 2 - 1, except the last. */
   const join = module.define('join', ['i32', 'i32', 'i32', 'i64'], [], ([to, from, count, subtracted], local) => {
     const [limb, up] = [local('i64'), local('i64')]
     const taken = local('i32')
@@ -106,7 +106,7 @@ export function defineModulus(module: WasmModule, layout: Layout, format: Format
         ],
         i32.ltU(at, n + all * PIECE_BYTES),
       ),
-      // Newton: from x = 1/n mod 2^k to x (2 - n x) = 1/n mod 2^2k; n itself is right in three bits
+      // Newton: x = 1/n mod 2^k gives x (2 - n x) = 1/n mod 2^2k; the initial x = n has three correct bits
       inverse.set(i64.load(n)),
       ...Array.from({ length: 4 }, () => inverse.set(i64.mul(inverse, i64.sub(2, i64.mul(inverse, i64.load(n)))))),
       inverse.set(i64.sub(0, inverse)),

@@ -1,25 +1,25 @@
-/** Montgomery multiplication and squaring: products in columns, then reduction. README.md explains; Montgomery 1985. */
+/** Montgomery multiplication and squaring (Montgomery 1985): products in columns, then reduction. README.md explains the method. */
 
 import { carry, digits, lastLift, lift, liftCarry, toBits, toNumber } from './carry.ts'
 import type { Format } from './format.ts'
 import type { FloatMachine } from './machine.ts'
 
-/** Rows of products done at once: four multipliers stay in registers. */
+/** Rows of products per pass: four multipliers fit the registers. */
 export const ROWS = 4
 
-/** Where a multiplication finds its numbers, all of `limbs` limbs but `columns` of twice as many. */
+/** Operands of a multiplication. Each has `limbs` limbs, `columns` twice as many. */
 export interface Modulus<P> {
   limbs: number
-  /** Quotient digits found at once, at most ROWS: more of them mean fewer passes, but more work for the last ones. */
+  /** Quotient digits per pass, at most ROWS. More digits mean fewer passes, but more work for the last ones. */
   digits: number
-  /** n, odd. */
+  /** The odd modulus n. */
   modulus: P
-  /** (c n + 1) / B^digits, where c n = -1 mod B^digits: a quotient digit is then the column itself. */
+  /** (c n + 1) / B^digits, where c n = -1 mod B^digits. With it, a quotient digit equals its column. */
   scaled: P
-  /** c, which is -1/n mod B^digits, so many limbs. */
+  /** c = -1/n mod B^digits, in `digits` limbs. */
   inverse: P
   columns: P
-  /** As `columnBiases` gives them. */
+  /** Results of `columnBiases`. */
   squareBiases: P
   multiplyBiases: P
   productBiases: P
@@ -55,7 +55,7 @@ export function multiply<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, resul
   reduce(m, n, result)
 }
 
-/** a b + c, not reduced: twice as many limbs. */
+/** a b + c without reduction, in twice as many limbs. */
 export function product<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P, c: P): void {
   addProduct(m, n, a, b, n.productBiases)
   carry(m, 2 * n.limbs, result, (k) => {
@@ -79,7 +79,7 @@ function addProduct<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, a: P, b: P
   addRows(m, to!, { x, y: b, full: fixed(n.limbs - x.length + 1), fresh: fresh! })
 }
 
-/** The number of the columns, twice as many limbs at `wide`, below n B^limbs / 16, times B^-limbs modulo n. */
+/** Multiplies a number of twice as many limbs at `wide`, below n B^limbs / 16, by B^-limbs modulo n. */
 export function reduceWide<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P, wide: P): void {
   const walk = [n.columns, n.wideBiases, wide].map((from) => ({ from, step: 1 }))
   m.repeat(2 * n.limbs, walk, ([to, biases, from]) => {
@@ -88,12 +88,12 @@ export function reduceWide<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, res
   reduce(m, n, result)
 }
 
-/** A low part rides on a double: on a negative one, its bits fall as it grows. */
+/** Adds a low part. If its offset is a negative double, the bits decrease as the part increases. */
 function addLow<V, P, I>(m: FloatMachine<V, P, I>, sum: V, low: V): V {
   return m.format.isSigned ? m.add(sum, low) : m.sub(sum, low)
 }
 
-/** How many columns have a product from each row: `times` (perhaps a counter) times ROWS, and `rest`. */
+/** Number of columns with a product from each row: `times` (a number or counter) times ROWS, plus `rest`. */
 interface FullColumns<I> {
   times: number | I
   rest: number
@@ -103,27 +103,26 @@ const fixed = (columns: number): FullColumns<never> => ({ times: Math.floor(colu
 
 interface Rows<V, P, I> {
   x: V[]
-  /** Limbs. */
   y: P
   full: FullColumns<I>
-  /** Where the last columns start from, one for each row: as yet there is nothing in them. */
+  /** Initial values of the last columns, one for each row, if these columns are still empty. */
   fresh?: P
-  /** x are the first limbs of y. */
+  /** True if x are the first limbs of y. */
   isSquare?: boolean
 }
 
-/** What a column gets: which rows have a product in it. */
+/** Selects the rows whose products a column receives. */
 interface Part {
   isWanted: (k: number) => boolean
-  /** The row whose product is the square's diagonal. */
+  /** Row whose product is on the diagonal of the square. */
   diagonal?: number
-  /** It is complete but for the diagonal, and then counts twice. */
+  /** True if the column, except the diagonal, counts twice. */
   isDoubled?: boolean
 }
 
 const WHOLE: Part = { isWanted: () => true }
 
-/** Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1. */
+/** Adds the products of x and the limbs at `y` to the columns at `t`. Row k begins one column above row k - 1. */
 function addRows<V, P, I>(
   m: FloatMachine<V, P, I>,
   t: P,
@@ -135,9 +134,12 @@ function addRows<V, P, I>(
   const twice = isSquare && isSigned ? x.map((value) => m.plus(value, value)) : x
   let highs: V | undefined
   let diagonalHigh: V | undefined
-  /** The limbs at j, j - 1, ... of y, as many as there are rows. */
+  /** Limbs of y at j, j - 1, ..., one for each row. */
   let window: (V | undefined)[] = []
-  /** Column c of `to`, from what it starts with, gets the products x[k] y[j - k]; `highs` goes from each column to the next. */
+  /**
+   * Adds the products x[k] y[j - k] to column c of `start` and writes column c of `to`. `highs` is carried from each column to
+   * the next.
+   */
   const column = (start: P, to: P, c: number, next: V | undefined, { isWanted, diagonal, isDoubled }: Part): void => {
     window = [next, ...window.slice(0, rows - 1)]
     let sum = m.load(start, c)
@@ -160,7 +162,7 @@ function addRows<V, P, I>(
     }
     m.store(to, c, sum)
   }
-  /** Of a square, what is right of the diagonal, twice: long factors cannot be doubled, so columns are. */
+  /** For a square, doubles the products right of the diagonal: their factors have no bit to spare, so the columns are doubled. */
   const part = (j: number): Part => {
     if (!isSquare || j >= 2 * rows) return WHOLE
     return { isWanted: (k) => j > 2 * k, isDoubled: !isSigned, ...(j % 2 === 0 && { diagonal: j / 2 }) }
@@ -183,7 +185,7 @@ function addRows<V, P, I>(
   }
 }
 
-/** Divides what is in the columns by B^limbs modulo n, into limbs. */
+/** Divides the number in the columns by B^limbs modulo n, and writes limbs. */
 function reduce<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P): void {
   const free = n.limbs - n.digits
   const addDigits = (t: P, count: number): void => {
@@ -199,7 +201,7 @@ function reduce<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, result: P): vo
   carry(m, n.limbs, result, (k) => m.load(t, n.digits + k))
 }
 
-/** The digits of the columns at t, which leaves zeros there in effect; what they carry goes up. */
+/** Takes the digits of the columns at t, which then count as zero. Their carry goes to the next column. */
 function takeDigits<V, P, I>(m: FloatMachine<V, P, I>, t: P, count: number): V[] {
   const columns = range(count).map((k) => m.load(t, k))
   const { values, carry } = digits(m, columns)
@@ -207,7 +209,7 @@ function takeDigits<V, P, I>(m: FloatMachine<V, P, I>, t: P, count: number): V[]
   return values.map((bits) => toNumber(m, bits))
 }
 
-/** Adds q n for the last digits x, q = -x / n mod B^digits: these bring the result back to the size of n. */
+/** Adds q n for the last digits x, with q = -x / n mod B^digits. This brings the result back to the size of n. */
 function lastRows<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
   const f = m.format
   x.forEach((digit, k) => {
@@ -236,14 +238,14 @@ function lastRows<V, P, I>(m: FloatMachine<V, P, I>, n: Modulus<P>, t: P, x: V[]
   m.store(t, n.digits, m.add(m.load(t, n.digits), up!))
 }
 
-/** The bits that so many low and high parts ride on. */
+/** Sum of the offsets of so many low and high parts. */
 export const columnBias = ({ isSigned, lowMagic, highMagic }: Format, lows: number, highs: number): bigint =>
   BigInt(isSigned ? lows : -lows) * lowMagic + BigInt(highs) * highMagic
 
-/** Of which products the columns get: those of a square or of two numbers, before reduction or without it, or none. */
+/** Products that the columns receive: of a square or of two numbers with reduction, of two numbers without it, or none. */
 export type ColumnProducts = 'square' | 'multiply' | 'product' | 'none'
 
-/** What the columns hold at the start: the lifts they need, less the biases of all products that will come. */
+/** Initial values of the columns: their lifts minus the offsets of all products to come. */
 export function columnBiases(format: Format, limbs: number, digits: number, products: ColumnProducts): bigint[] {
   const isReduced = products !== 'product'
   const isDoubled = products === 'square' && !format.isSigned
@@ -257,7 +259,7 @@ export function columnBiases(format: Format, limbs: number, digits: number, prod
       else if (i + j >= limbs) lows[i + j]!++
     }
   }
-  // of the last rows' products, columns below `limbs` get their lifts apart; their highs still reach column `limbs`
+  // in the last rows, columns below `limbs` get lifts of their own; their high parts still reach column `limbs`
   return range(2 * limbs).map((k) => {
     let highs = k === 0 ? 0 : lows[k - 1]!
     let start = k === 2 * limbs - 1 ? lastLift(format) : lift(format, k === 0)

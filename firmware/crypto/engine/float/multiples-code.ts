@@ -1,6 +1,6 @@
 /**
- * Multiples of a fixed point: half of a scalar's windows in each lane, each adding a point from its part of a table.
- * What the points are, formulas say (weierstrass-code.ts, edwards-code.ts).
+ * Multiples of a fixed point. Each lane processes half of a scalar's windows; each window adds a point from its part of a table.
+ * The point formulas are in weierstrass-code.ts and edwards-code.ts.
  */
 
 import { type Callee, type Code, i8x16, i32, i64x2, type Local, memoryCopy, repeatWhile, v128 } from '../wasm.ts'
@@ -9,40 +9,39 @@ import { defineInverse, inverseLimbs } from './inverse-code.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { range } from './montgomery.ts'
 
-/** Scalars are read in windows of five bits, made into odd digits from -31 to 31: the table has the odd multiples to 31. */
+/** Scalars are read in windows of five bits, recoded to odd digits from -31 to 31. The table has the odd multiples up to 31. */
 export const DIGIT_BITS = 5
 export const DIGIT_ENTRIES = 2 ** (DIGIT_BITS - 1)
 
-/** Windows for one lane. */
+/** Number of windows per lane. */
 export const windowsFor = (bits: number): number => Math.ceil((bits + 1) / DIGIT_BITS / 2)
 
-/** What a window chooses: an entry of the table, and whether its opposite is meant, as the sign bit of a double. */
+/** Limbs of a window's choice: a table entry, and the sign bit of a double if the entry must be negated. */
 export const CHOICE_LIMBS = 2
 
-/** How points are added. The numbers of a formula are named; those of a second point end in 2. */
+/** Formulas for adding points. Their numbers have names; those of the second point end in 2. */
 export interface Formulas<Name extends string = string> {
-  /** Coordinates of a sum. */
   point: readonly Name[]
-  /** Coordinates of the table's points, of the second point's. */
+  /** Coordinates of table entries, which are the second point. */
   entry: readonly Name[]
-  /** Which of them change their sign in the opposite point. */
+  /** Coordinates of an entry that negation changes. */
   signed: readonly Name[]
-  /** What else a formula uses: temporaries, and the constants of the curve. */
+  /** Other numbers in the formulas: temporaries, and constants of the curve. */
   others: readonly Name[]
-  /** The sum becomes the entry. */
+  /** Sets the sum to the entry. */
   first: (code: PointCode<Name>) => Code[]
   addEntry: (code: PointCode<Name>) => Code[]
-  /** Makes a sum of entries what `addPoint` adds, affine coordinates being X / Z and Y / Z. */
+  /** Converts a sum of entries for `addPoint`, with affine coordinates X / Z and Y / Z. */
   last: (code: PointCode<Name>) => Code[]
-  /** For every pair of points. */
+  /** Holds for every pair of points. */
   addPoint: (code: PointCode<Name>) => Code[]
-  /** The entry for what `addPoint` added; t0 is 1 / Z. */
+  /** Converts the result of `addPoint` to an entry; t0 is 1 / Z. */
   toEntry: (code: PointCode<Name>) => Code[]
-  /** Leaves in t0 what is zero if and only if the affine coordinates X2, Y2 are those of a point of the curve. */
+  /** Sets t0 to a value that is zero if and only if the affine coordinates X2, Y2 are those of a point of the curve. */
   defect: (code: PointCode<Name>) => Code[]
 }
 
-/** `B` is for sums of points; `C` and `D` are those of the curve's equation, for its own coordinates. */
+/** `B` is a constant of the addition formulas. `C` and `D` are constants of the curve's equation, in its own coordinates. */
 const CURVE_CONSTANTS = ['B', 'C', 'D'] as const
 type Constant = (typeof CURVE_CONSTANTS)[number] | 'one'
 
@@ -56,25 +55,24 @@ export interface PointLayout {
   at: Readonly<Record<string, number>>
   choices: number
   inverse: number
-  /** Two points, while the table is made. */
+  /** Two points, used while the table is computed. */
   swap: number
   unit: number
   outX: number
   outY: number
-  /** What lies at 0 while points are added, and while scalars are worked on. */
+  /** Copies of the state at position 0 for the two phases: adding points, and computing with scalars. */
   forPoints: number
   forScalars: number
-  /** Of the constants and of the table, one limb each: with it the sum of all that is there is zero. */
+  /** One limb each: makes the checksum of the constants, or of the table, zero. */
   constantsBalance: number
   tableBalance: number
-  /** The sum of what was read of the table, one limb. */
+  /** Checksum of the table entries read, one limb. */
   tableSum: number
   table: number
-  /** Limbs of the table for one window. */
   windowLimbs: number
 }
 
-/** Those of the curve, one as a number, and factors for the affine coordinates on their way out. */
+/** The constants of the curve, the number 1, and factors for affine coordinates when they leave this memory. */
 const CONSTANTS = CURVE_CONSTANTS.length + 3
 const BALANCES = 2
 
@@ -117,7 +115,7 @@ export function pointLayout(
 
 type Four = [number, number, number, number]
 
-/** For scalars and coordinates of at most so many bits. */
+/** Scalars and coordinates have at most `bits` bits. */
 export function pointExtension(formulas: Formulas, limbs: number, bits: number, isChecked: boolean): Extension {
   const windows = windowsFor(bits)
   return {
@@ -157,7 +155,7 @@ function pointCode({ multiply, square, add, subtract, limbs }: FieldCode, { at }
   }
 }
 
-/** `swapLanes`: the second point becomes the sum of points with its lanes exchanged. */
+/** Defines `swapLanes`: sets the second point to the sum of points with lanes exchanged. */
 function defineSwap({ module, limbs }: FieldCode, { at }: PointLayout, { point }: Formulas): void {
   const halves = range(LIMB_BYTES).map((byte) => (byte + LIMB_BYTES / 2) % LIMB_BYTES)
   module.define('swapLanes', [], [], () =>
@@ -174,8 +172,9 @@ function defineSwap({ module, limbs }: FieldCode, { at }: PointLayout, { point }
 }
 
 /**
- * `constantsDefect`, `tableDefect`: the sum of all that stays in this memory from one use to the next, but for the table, and of
- * what `multiples` has read of that, as integers in each lane: zero, unless a bit has changed. At `tableSum`; the result is 1 then.
+ * Defines `constantsDefect` and `tableDefect`: checksums of the memory that persists between uses, without the table, and of the
+ * table entries that `multiples` has read. The sum of integers in each lane is zero unless a bit has changed. It is written to
+ * `tableSum`, and the functions return 1 if it is not zero.
  */
 function defineChecks({ module }: FieldCode, layout: Layout, points: PointLayout): void {
   const at = points.tableSum * LIMB_BYTES
@@ -201,7 +200,7 @@ function defineChecks({ module }: FieldCode, layout: Layout, points: PointLayout
   ])
 }
 
-/** `makeEntry(to)`: writes the entry for the sum of points. */
+/** Defines `makeEntry(to)`, which writes the table entry of the sum of points. */
 function defineEntries(code: FieldCode, points: PointLayout, formulas: Formulas, inverse: Callee): void {
   const bytes = code.limbs * LIMB_BYTES
   const address = (name: string): number => points.at[name]! * LIMB_BYTES
@@ -213,10 +212,10 @@ function defineEntries(code: FieldCode, points: PointLayout, formulas: Formulas,
 }
 
 /**
- * `multiples`: the sum of what each window chooses from the table. All entries of a window are read, and added up as integers: a
- * bit that has changed there shows (`tableDefect`). What is added is never
- * the sum so far or its opposite: but for a factor invertible modulo n, the sum of windows below i is an odd number below
- * 32^i, and the next one an odd multiple of 32^i below 32^(i + 1), all of them far below n.
+ * Defines `multiples`: the sum of the table entries that the windows choose. It reads all entries of each window and adds them up
+ * as integers, so that `tableDefect` detects a changed bit. The entry to add is never the sum so far or its opposite: except for
+ * a factor that is invertible modulo n, the sum of windows below i is an odd number below 32^i, and the next entry an odd
+ * multiple of 32^i below 32^(i + 1). All of them are far below n.
  */
 function defineMultiples(
   code: FieldCode,

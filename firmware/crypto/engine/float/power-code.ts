@@ -1,14 +1,14 @@
-/** Powers with secret exponents: every window of the exponent reads the whole table. */
+/** Powers with secret exponents. Each window of the exponent reads the complete table. */
 
 import { type Callee, type Code, f64x2, i32, i64x2, type Local, repeatWhile, v128, type WasmModule } from '../wasm.ts'
 import type { Layout } from './field-code.ts'
 import { BITS_2_52, doubleBits, LIMB_BYTES } from './machine.ts'
 import { range } from './montgomery.ts'
 
-/** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
+/** Exponents are read in windows of five bits. For each window, all 32 powers are read. */
 export const WINDOW_BITS = 5
 export const WINDOW_ENTRIES = 2 ** WINDOW_BITS
-/** Limbs of a table entry that are selected together: as many accumulators as there are registers to spare. */
+/** Limbs of a table entry that are selected together: limited by the registers for accumulators. */
 const SELECT_LIMBS = 10
 
 interface PowerCode {
@@ -17,7 +17,7 @@ interface PowerCode {
   square: Callee
 }
 
-/** `power(to, window, count)`: the table has the powers of the base, `count` windows of the exponent begin at `window`. */
+/** Defines `power(to, window, count)`. The table has the powers of the base; `count` windows of the exponent begin at `window`. */
 export function definePower({ module, layout, square, multiply }: PowerCode & { multiply: Callee }): void {
   const select = defineSelect(module, layout)
   const chosen = layout.wide * LIMB_BYTES
@@ -39,14 +39,14 @@ export function definePower({ module, layout, square, multiply }: PowerCode & { 
   })
 }
 
-/** The entry of the table that a window names, as the sum of all entries, of which all but one are multiplied with 0. */
+/** Selects a table entry as the sum of all entries, of which all others are multiplied by 0. */
 function defineSelect(module: WasmModule, { limbs, table: tableLimbs }: Layout): Callee {
   const table = tableLimbs * LIMB_BYTES
   return module.define('select', ['i32', 'i32'], [], ([to, window], local) => {
     const [digit, index, isChosen, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
     const entry = local('i32')
     const chosen = range(Math.min(SELECT_LIMBS, limbs)).map(() => local('v128'))
-    // digit and index are on 2^52, as doubles: `one` is what index counts by, and what an entry is multiplied with
+    // digit and index are offset by 2^52, as doubles; `one` is the increment of the index and the factor of the chosen entry
     const origin = v128.constant(BITS_2_52)
     const code: Code[] = [digit.set(v128.or(v128.load(window!), origin)), one.set(v128.constant(doubleBits(1)))]
     for (let first = 0; first < limbs; first += SELECT_LIMBS) {
@@ -59,7 +59,7 @@ function defineSelect(module: WasmModule, { limbs, table: tableLimbs }: Layout):
         ...part.map((into) => into.set(v128.constant(0n))),
         repeatWhile(
           [
-            // 1 or 0: sums of limbs times that are exact, and one operation instead of two
+            // 1 or 0: multiples of limbs by it are exact, and a fused operation replaces two
             isChosen.set(v128.and(i64x2.eq(index, digit), one)),
             ...part.map(pick),
             index.set(f64x2.add(index, one)),
@@ -74,7 +74,7 @@ function defineSelect(module: WasmModule, { limbs, table: tableLimbs }: Layout):
   })
 }
 
-/** `twoToThe(to, window, count)`: no table is needed, a bit doubles or not. `double` does so where the mask says it. */
+/** Defines `twoToThe(to, window, count)`, which needs no table: each bit doubles or not. `double` doubles where the mask is set. */
 export function definePowerOfTwo({ module, layout, square, double }: PowerCode & { double: Callee }): void {
   const mask = layout.wide * LIMB_BYTES
   module.define('twoToThe', ['i32', 'i32', 'i32'], [], ([to, window, count], local) => {

@@ -1,19 +1,22 @@
-/** Whether relaxed_madd rounds once: WebAssembly leaves it to the processor, and says that it never changes at run time. */
+/**
+ * Tests whether relaxed_madd rounds once. WebAssembly leaves this to the implementation, but requires that it stays the same at
+ * run time.
+ */
 
 import { f64x2, v128, WasmModule } from '../wasm.ts'
 import { SIGNED } from './format.ts'
 import { doubleBits, LIMB_BYTES, LOW_MAGIC } from './machine.ts'
 
-/** Two factors, an addend, and what one rounding gives; with two roundings each of them comes out differently. */
+/** Two factors, an addend, and the result of single rounding. Double rounding changes each result. */
 export const FUSED_CASES: readonly (readonly [a: number, b: number, c: number, fused: bigint])[] = [
   [1 + 2 ** -27, 1 + 2 ** -27, -(1 + 2 ** -26), doubleBits(2 ** -54)],
-  // (2^50 - 1) (2^51 - 1) is 2^51 (2^50 - 2) and just above half of 2^51 more: up to the next, or down from the half
+  // (2^50 - 1) (2^51 - 1) is 2^51 (2^50 - 2) plus slightly more than half of 2^51: single rounding rounds up, double rounding down
   [2 ** 50 - 1, 2 ** 51 - 1, 3 * 2 ** 102, SIGNED.highMagic + 2n ** 50n - 1n],
   // (2^50 + 1)^2 is 2^51 (2^49 + 1) + 1
   [2 ** 50 + 1, 2 ** 50 + 1, 3 * 2 ** 51 - (2 ** 49 + 1) * 2 ** 51, LOW_MAGIC + 1n],
 ]
 
-/** Undefined if it does, or why the fast engine cannot be used. */
+/** Undefined if it rounds once, else the reason against the fast engine. */
 export function whyNotFused(): string | undefined {
   const module = new WasmModule(1)
   module.define('madd', ['i32'], [], ([at]) => {

@@ -1,4 +1,4 @@
-/** RSA on the fast field: lane 0 works modulo p, lane 1 modulo q. A residue is both, as they lie in memory. */
+/** RSA on the fast field: lane 0 computes modulo p, lane 1 modulo q. A residue has both lanes in the memory's form. */
 
 import { wipe } from '../../../base/secret.ts'
 import type { Pair, Residue, RsaArithmetic, RsaNumbers } from '../engine.ts'
@@ -7,7 +7,7 @@ import { UNSIGNED } from './format.ts'
 
 const ONE = Uint8Array.of(1)
 
-/** The key in use: its numbers are in the memory of its field. */
+/** The key whose numbers are in the memory of its field. */
 let current: RsaArithmetic | undefined
 
 export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmetic {
@@ -26,7 +26,7 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
   const secrets = [state, qLanes, qinvLanes, cube, windows]
   let isOpen = true
 
-  /** Both lanes, with nothing around them. */
+  /** Copies both lanes. */
   const residue = (): Residue => new Uint8Array(field.take('a').buffer)
   const place = (slot: 'a' | 'b', { buffer, byteOffset }: Residue): void => {
     if (current !== arithmetic) throw new Error('The key is not in use')
@@ -49,11 +49,11 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
     enter: (number) => {
       if (current !== arithmetic) throw new Error('The key is not in use')
       field.reduce('a', number)
-      field.place('b', cube) // that has divided by B^limbs
+      field.place('b', cube) // `reduce` has divided by B^limbs
       field.multiply('a', 'a', 'b')
       return residue()
     },
-    // Garner: with x modulo p and y modulo q it is y + q ((x - y) / q modulo p)
+    // Garner: x modulo p and y modulo q give y + q ((x - y) / q modulo p)
     leave: (number) => {
       place('a', number)
       field.place('b', unit)
@@ -136,7 +136,7 @@ export function fastPowers(
 
 const fields = new Map<number, Field>()
 
-/** Numbers of so many limbs; emitted and compiled at the first use. Its memory is a key's while that is in use. */
+/** Field for numbers of so many limbs, compiled at first use. Only one key at a time may use its memory. */
 function fieldOf(limbs: number): Field {
   if (current !== undefined) throw new Error('Another key is in use')
   const field = fields.get(limbs) ?? new Field(limbs, UNSIGNED)

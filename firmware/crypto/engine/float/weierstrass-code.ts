@@ -1,7 +1,7 @@
 /**
- * Points of y^2 = x^3 + a x + b with a = -3 or a = 0. Entries are added in Jacobian coordinates (x = X / Z^2, y = Y / Z^3;
- * Cohen, Miyaji, Ono, ASIACRYPT 1998), the two lanes' sums by the complete formulas of Renes, Costello and Batina
- * (EUROCRYPT 2016, algorithms 4 and 7; x = X / Z, y = Y / Z), which hold for every pair of points.
+ * Point arithmetic on y^2 = x^3 + a x + b with a = -3 or a = 0. Table entries are added in Jacobian coordinates (x = X / Z^2, y =
+ * Y / Z^3; Cohen, Miyaji, Ono, ASIACRYPT 1998). The sums of the two lanes are added with the complete formulas of Renes, Costello
+ * and Batina (EUROCRYPT 2016, algorithms 4 and 7; x = X / Z, y = Y / Z), which hold for every pair of points.
  */
 
 import type { Code } from '../wasm.ts'
@@ -14,7 +14,7 @@ const OTHERS = ['Z2', 't0', 't1', 't2', 't3', 't4', 'x', 'y', 'z'] as const
 type Name = (typeof POINT | typeof ENTRY | typeof OTHERS)[number]
 type On = PointCode<Name>
 
-/** The constant B is b, or 3 b if a is 0; C and D are a and b of the curve's own equation. */
+/** Constant B is b, or 3 b if a is 0. C and D are a and b of the curve's own equation. */
 export function weierstrass(a: 0 | -3): Formulas<Name> {
   return {
     point: POINT,
@@ -37,7 +37,7 @@ export function weierstrass(a: 0 | -3): Formulas<Name> {
   }
 }
 
-/** Fails for equal and opposite points, which do not meet in a lane (multiples-code.ts). */
+/** Wrong for equal and opposite points, which do not occur within a lane (multiples-code.ts). */
 function addEntry({ mul, sub }: On): Code[] {
   return [
     mul('t0', 'Z', 'Z'),
@@ -61,7 +61,7 @@ function addEntry({ mul, sub }: On): Code[] {
   ]
 }
 
-/** Algorithm 4: X, Y, Z plus X2, Y2, Z2 on a curve with a = -3. */
+/** Algorithm 4: X, Y, Z plus X2, Y2, Z2 for a = -3. */
 function addWithMinus3(on: On): Code[] {
   const { mul, add, sub } = on
   return [
@@ -94,7 +94,7 @@ function addWithMinus3(on: On): Code[] {
   ]
 }
 
-/** Algorithm 7: the same on a curve with a = 0; B is 3 b. */
+/** Algorithm 7: the same for a = 0; B is 3 b. */
 function addWithZero(on: On): Code[] {
   const { mul, add, sub } = on
   return [

@@ -1,4 +1,4 @@
-/** Products and inverses of secret big-endian integers in constant time, for making keys and blinding factors. */
+/** Constant-time products and inverses of secret big-endian integers, for generating keys and blinding factors. */
 
 import { wipe } from '../../../base/secret.ts'
 import { LIMB_BITS } from './layout.ts'
@@ -7,7 +7,7 @@ import { code, limbsFor, MODULUS, put, slots, take, takeLimbs, work } from './me
 const { A, B, C, D, E, WIDE } = slots('A', 'B', 'C', 'D', 'E', 'WIDE')
 const ONE = Uint8Array.of(1)
 
-/** a * b, as long as both together. */
+/** a * b, as long as a and b together. */
 export function product(a: Uint8Array, b: Uint8Array): Uint8Array {
   const limbs = limbsFor(8 * Math.max(a.length, b.length))
   return work(() => {
@@ -18,17 +18,17 @@ export function product(a: Uint8Array, b: Uint8Array): Uint8Array {
   })
 }
 
-/** x^-1 mod m, as long as m; null if they have a common factor. m is odd and above 2. */
+/** x^-1 mod m, as long as m; null if x and m have a common factor. m must be odd and above 2. */
 export function inverse(x: Uint8Array, m: Uint8Array): Uint8Array | null {
   const limbs = limbsFor(8 * Math.max(x.length, m.length))
   return work(() => (inverseOnBench(x, m, limbs) ? take(D, limbs, m.length) : null))
 }
 
-/** x^-1 mod m of an odd x above 2 for an even m, as long as m; null if they have a common factor. */
+/** x^-1 mod m for an even m, as long as m; null if x and m have a common factor. x must be odd and above 2. */
 export function inverseOfOdd(x: Uint8Array, m: Uint8Array): Uint8Array | null {
   const limbs = limbsFor(8 * Math.max(x.length, m.length))
   return work(() => {
-    // With k = -m^-1 mod x, 1 + k m is a multiple of x below x m.
+    // With k = -m^-1 mod x, 1 + k m is a multiple of x, below x m.
     if (!inverseOnBench(m, x, limbs)) return null
     put(A, x, limbs)
     code().subtract(D, A, D, A, limbs)
@@ -41,7 +41,7 @@ export function inverseOfOdd(x: Uint8Array, m: Uint8Array): Uint8Array | null {
   })
 }
 
-/** Leaves x^-1 mod m in D. Whether there is one is the only thing that shows. */
+/** Writes x^-1 mod m to D. The time reveals only whether the inverse exists. */
 function inverseOnBench(x: Uint8Array, m: Uint8Array, limbs: number): boolean {
   put(MODULUS, m, limbs)
   code().setHeader(MODULUS)
@@ -57,7 +57,7 @@ function inverseOnBench(x: Uint8Array, m: Uint8Array, limbs: number): boolean {
   return rest === 0
 }
 
-/** Theorem 11.2 of Bernstein and Yang: so many steps end for every pair of numbers of that length. */
+/** Theorem 11.2 of Bernstein and Yang: this number of steps suffices for all numbers of that length. */
 function divisionRounds(bits: number): number {
   const steps = Math.floor((49 * bits + (bits < 46 ? 80 : 57)) / 17)
   return Math.ceil(steps / LIMB_BITS)

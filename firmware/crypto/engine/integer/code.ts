@@ -1,4 +1,4 @@
-/** The code of the plain integer arithmetic as one module: what it offers, conversions, sums. */
+/** The plain integer arithmetic as one WebAssembly module: interface, conversions and sums. */
 
 import { i32, i64, memoryFill, type Operand, WasmModule } from '../wasm.ts'
 import { defineDivideExact, defineDivisionSteps, defineInverse } from './inverse.ts'
@@ -6,37 +6,36 @@ import { forEach, HEADER_BYTES, LIMB_BITS, LIMB_MASK, limbsEnd, low, MEMORY_PAGE
 import { defineMultiply, definePower } from './multiply.ts'
 
 /**
- * Addresses are slots; `limbs` is even and at least 4. A modulus is odd, below a quarter of R = 2^(27 limbs), with
- * -modulus^-1 mod 2^27 in its header. Results may replace operands unless a line says otherwise.
+ * Addresses are slots; `limbs` is even and at least 4. A modulus is odd and below a quarter of R = 2^(27 limbs), with -modulus^-1
+ * mod 2^27 in its header. Results may overwrite operands unless noted otherwise.
  */
 export interface IntegerCode {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** Little-endian bytes to limbs; the bytes are followed by zeros. `to` is another slot. */
+  /** Converts little-endian bytes to limbs. Zeros must follow the bytes. `to` must be another slot. */
   load(to: number, bytes: number, limbs: number): void
-  /** Limbs to little-endian bytes, in another slot. */
+  /** Converts limbs to little-endian bytes, in another slot. */
   save(bytes: number, from: number, limbs: number): void
-  /** Writes the header of a modulus. */
   setHeader(modulus: number): void
-  /** a * b / R mod m, below 2m, if a * b < 4 m^2 or if b < m: then a may be anything below R. */
+  /** a * b / R mod m, below 2m, if a * b < 4 m^2. If b < m, a may be any number below R. */
   multiply(to: number, a: number, b: number, modulus: number, limbs: number): void
   /** a * b, twice as long, in another slot. */
   multiplyWide(to: number, a: number, b: number, limbs: number): void
-  /** a + b, which fits. */
+  /** a + b, which must fit the limbs. */
   add(to: number, a: number, b: number, limbs: number): void
-  /** a - b, plus m if that is negative. Brings a number below 2m below m as a - m mod m. `to` is another slot than m. */
+  /** a - b, plus m if the difference is negative. With b = m, reduces a number below 2m. `to` must be another slot than m. */
   subtract(to: number, a: number, b: number, modulus: number, limbs: number): void
-  /** base^exponent, in Montgomery's form like the base and `one`; little-endian exponent of `windows` windows. */
+  /** base^exponent, in Montgomery form as `base` and `one` are. The exponent is little-endian and has `windows` windows. */
   power(to: number, base: number, exponent: number, windows: number, one: number, modulus: number, limbs: number): void
   /**
-   * f and g, d = 0 and e = 1, all signed in the last limb: `rounds` times 27 division steps. Then f = +-gcd(f, g), and
-   * if that is 1, g^-1 mod m = +-d with the same sign.
+   * Performs `rounds` times 27 division steps on f and g, with initial d = 0 and e = 1. The last limb of all four is signed.
+   * Afterwards f = +-gcd(f, g); if that is +-1, g^-1 mod m = +-d with the same sign.
    */
   divisionSteps(f: number, g: number, d: number, e: number, modulus: number, rounds: number, limbs: number): void
-  /** After divisionSteps: brings f to its absolute value and d, times the sign of f, between 0 and m. */
+  /** Call it after `divisionSteps`: sets f to its absolute value, and d, times the sign of f, to 0 .. m - 1. */
   settleInverse(d: number, f: number, modulus: number, limbs: number): void
-  /** a / b without remainder, b odd; `a` is overwritten. */
+  /** a / b, which must have no remainder; b is odd. Overwrites `a`. */
   divideExact(to: number, a: number, b: number, limbs: number): void
-  /** Overwrites everything. */
+  /** Overwrites the complete memory. */
   wipe(): void
 }
 

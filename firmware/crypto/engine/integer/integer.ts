@@ -1,4 +1,4 @@
-/** The plain engine: integer WebAssembly, one modulus after the other. Runs everywhere. */
+/** The plain engine: integer WebAssembly, one modulus after the other. Runs on every processor. */
 
 import { timingSafeEqual } from 'node:crypto'
 import { copySecret, wipe } from '../../../base/secret.ts'
@@ -67,7 +67,7 @@ const windows = (bits: number) => Math.ceil(bits / WINDOW_BITS)
 class PlainRsa implements RsaArithmetic {
   readonly #bytes: number
   readonly #limbs: number
-  /** Of either prime: the longer one decides, so that two lengths hold a number below n. */
+  /** Limbs of either prime. The longer prime decides, so that twice as many limbs hold a number below n. */
   readonly #primeLimbs: number
   readonly #windows: Pair<number>
   readonly #modulus: Uint8Array
@@ -90,7 +90,7 @@ class PlainRsa implements RsaArithmetic {
     this.#qinv = copySecret(qinv)
   }
 
-  /** Each operation puts into memory what it needs, and wipes it. */
+  /** Needs no setup: each operation loads its numbers into memory and wipes them. */
   use<T>(work: () => T): T {
     return work()
   }
@@ -164,11 +164,11 @@ class PlainRsa implements RsaArithmetic {
     wipe(...this.#primes, ...this.#exponents, this.#q, this.#qinv)
   }
 
-  /** X^d modulo one prime, below it. X stays. */
+  /** X^d modulo one prime, reduced. Does not change X. */
   #powerModuloPrime(index: 0 | 1, to: number): void {
     const limbs = this.#primeLimbs
     putBlock(this.#primes[index])
-    // X = high R + low: in Montgomery's form high R^2 + low R, as high * R^3 / R + low * R^2 / R.
+    // X = high R + low. Its Montgomery form is high R^2 + low R, computed as high * R^3 / R + low * R^2 / R.
     code().multiply(HIGH, R_SQUARED, R_SQUARED, MODULUS, limbs)
     reduce(HIGH, limbs)
     code().multiply(HIGH, X + 4 * limbs, HIGH, MODULUS, limbs)
@@ -181,7 +181,7 @@ class PlainRsa implements RsaArithmetic {
     leaveForm(to, UNIT, limbs)
   }
 
-  /** AT_P = (AT_P - AT_Q) / q mod p. The prime p is in place; AT_Q may be above it. */
+  /** AT_P = (AT_P - AT_Q) / q mod p. The modulus must be p; AT_Q may exceed it. */
   #quotient(): void {
     const limbs = this.#primeLimbs
     put(COEFFICIENT, this.#qinv, limbs)
@@ -194,7 +194,7 @@ class PlainRsa implements RsaArithmetic {
     code().subtract(AT_P, AT_P, Y, MODULUS, limbs)
   }
 
-  /** An operation modulo n that leaves its result in X. */
+  /** Runs an operation modulo n whose result is in X. */
   #work(operation: () => void): Residue {
     return work(() => {
       putBlock(this.#modulus)

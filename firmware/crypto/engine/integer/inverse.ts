@@ -6,7 +6,7 @@
 import { type Callee, type Code, i32, i64, type Local, type Operand, repeatWhile, type WasmModule } from '../wasm.ts'
 import { forEach, HEADER_BYTES, LIMB_BITS, LIMB_MASK, limbsEnd, low } from './layout.ts'
 
-/** x^-1 mod 2^27 of an odd x: Newton's iteration doubles the correct bits, from the 3 of x itself. */
+/** x^-1 mod 2^27 of an odd x. Newton's iteration doubles the correct bits; x itself has 3. */
 export function defineInverse(module: WasmModule): Callee {
   const inverse = module.define('inverse', ['i64'], ['i64'], ([x], local) => {
     const y = local('i64')
@@ -31,7 +31,7 @@ export function defineDivisionSteps(module: WasmModule): void {
     const [u, v, q, r] = matrix
     const negatedIf = (mask: Local, value: Local) => i32.sub(i32.xor(value, mask), mask)
 
-    /** One step of the pair (f, g), of which it looks at the lowest bit; 27 steps need one limb of each. */
+    /** One step of the pair (f, g), which depends on the lowest bits. So 27 steps need one limb of each. */
     const step = [
       odd.set(i32.sub(0, i32.and(gWord, 1))),
       swap.set(i32.and(odd, i32.shrS(i32.sub(0, delta), 31))), // g odd and delta > 0
@@ -53,7 +53,7 @@ export function defineDivisionSteps(module: WasmModule): void {
     const combine = (a: Local, b: Local) => i64.add(i64.mul(a, x), i64.mul(b, y))
     const signOfLast = (start: Local) => i64.shrS(i64.load32S(i32.sub(limbsEnd(start, limbs!), 4)), 63)
 
-    /** (x, y) = (matrix * (x, y) + m * (xTimes, yTimes)) / 2^27, without remainder. */
+    /** (x, y) = (matrix * (x, y) + m * (xTimes, yTimes)) / 2^27; the division has no remainder. */
     const apply = (xStart: Local, yStart: Local) => [
       xp.set(xStart),
       yp.set(yStart),
@@ -70,7 +70,7 @@ export function defineDivisionSteps(module: WasmModule): void {
           y.set(i64.load32S(yp)),
           xSum.set(i64.add(xSum, i64.add(combine(wu, wv), i64.mul(xTimes, i64.load32U(mp))))),
           ySum.set(i64.add(ySum, i64.add(combine(wq, wr), i64.mul(yTimes, i64.load32U(mp))))),
-          // The first limb is zero and lands below the number, in the unused part of the header.
+          // The first limb is zero and is written below the number, to the unused part of the header.
           i64.store32(i32.sub(xp, 4), low(xSum)),
           i64.store32(i32.sub(yp, 4), low(ySum)),
           xSum.set(i64.shrS(xSum, LIMB_BITS)),
@@ -81,7 +81,7 @@ export function defineDivisionSteps(module: WasmModule): void {
       i64.store32(i32.sub(yp, 4), ySum),
     ]
 
-    /** `times` less 0 to 2^27 - 1, so that sum + times * m is a multiple of 2^27. */
+    /** Subtracts 0 .. 2^27 - 1 from `times` so that sum + times * m is a multiple of 2^27. */
     const makeExact = (times: Local, sum: Code) => times.set(i64.sub(times, low(i64.sub(times, i64.mul(sum, inverse)))))
 
     return [
@@ -101,7 +101,7 @@ export function defineDivisionSteps(module: WasmModule): void {
           xTimes.set(0),
           yTimes.set(0),
           ...apply(f!, g!),
-          // Between -2m and m before: adding m to the negative ones and taking it away less than 2^27 times keeps that.
+          // Values start between -2m and m. Adding m to negative ones, and subtracting it less than 2^27 times, preserves that.
           xTimes.set(i64.add(i64.and(wu, signOfLast(d!)), i64.and(wv, signOfLast(e!)))),
           yTimes.set(i64.add(i64.and(wq, signOfLast(d!)), i64.and(wr, signOfLast(e!)))),
           x.set(i64.load32S(d!)),
@@ -119,7 +119,7 @@ export function defineDivisionSteps(module: WasmModule): void {
 }
 
 function defineSettleInverse(module: WasmModule): void {
-  /** x = +-(x + (m & add)), negated if `negate` is all ones; both masks. */
+  /** x = +-(x + (m & add)), negated if `negate` is all ones. Both are masks. */
   const adjust = module.define(
     'adjust',
     ['i32', 'i32', 'i32', 'i32', 'i32'],

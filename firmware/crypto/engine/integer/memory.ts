@@ -1,6 +1,6 @@
 /**
- * The memory of the integer arithmetic: numbers are put into slots, worked on and taken out, and the slots are cleared.
- * Nothing stays in it between two operations.
+ * Memory of the integer arithmetic: numbers are written to slots, processed and read back, and the slots are cleared. No number
+ * persists between operations.
  */
 
 import { copySecret } from '../../../base/secret.ts'
@@ -10,30 +10,30 @@ import { HEADER_BYTES, LIMB_BITS, LIMBS_MAX, SLOT_BYTES, SLOTS_MAX, slot } from 
 
 let instance: IntegerCode | undefined
 
-/** Emitted at its first use: where the fast engine works, few threads ever do. */
+/** Compiled at first use, since few threads need it where the fast engine works. */
 export function code(): IntegerCode {
   instance ??= instantiateIntegerCode()
   return instance
 }
 
-/** The modulus in use, with R^2 mod m and R mod m in the next slots: one block. */
+/** The current modulus, followed by R^2 mod m and R mod m in the next slots. The three slots are one block. */
 export const MODULUS = slot(0)
 export const R_SQUARED = slot(1)
 export const R_ONCE = slot(2)
 const BLOCK_BYTES = 3 * SLOT_BYTES
 
 const BYTES = slot(3)
-const BYTES_MAX = SLOT_BYTES - HEADER_BYTES - 8 // limbs are read from words of eight bytes
+const BYTES_MAX = SLOT_BYTES - HEADER_BYTES - 8 // conversions read words of eight bytes
 const FACTOR = slot(4) // of putModulus
 const FREE = 5
 
-/** Slots for the numbers of one operation. */
+/** Assigns slots to the numbers of one operation. */
 export function slots<Name extends string>(...names: Name[]): Record<Name, number> {
   if (FREE + names.length >= SLOTS_MAX) throw new Error('no slot is left')
   return Object.fromEntries(names.map((name, i) => [name, slot(FREE + i)])) as Record<Name, number>
 }
 
-/** Runs one operation on a clear bench and clears it. */
+/** Runs one operation, then clears the memory. */
 export function work<T>(operation: () => T): T {
   try {
     return operation()
@@ -42,14 +42,14 @@ export function work<T>(operation: () => T): T {
   }
 }
 
-/** Limbs for numbers of that many bits, with room for the fourfold that Montgomery multiplication asks for. */
+/** Limbs for numbers of that many bits, with the spare factor of four that Montgomery multiplication requires. */
 export function limbsFor(bits: number): number {
   const limbs = Math.max(4, 2 * Math.ceil((bits + 2) / (2 * LIMB_BITS)))
   if (limbs > LIMBS_MAX) throw new RangeError('the number is too large for this arithmetic')
   return limbs
 }
 
-/** Big-endian bytes as they are, least significant first, and zeros up to the end of the slot. */
+/** Writes a big-endian number as little-endian bytes, followed by zeros to the end of the slot. */
 export function putBytes(to: number, number: Uint8Array): void {
   if (number.length > BYTES_MAX) throw new RangeError('the number is too large for this arithmetic')
   const bytes = memory(to, SLOT_BYTES - HEADER_BYTES)
@@ -63,7 +63,7 @@ export function put(to: number, number: Uint8Array, limbs: number): void {
   code().load(to, BYTES, limbs)
 }
 
-/** Big-endian, exactly `bytes` bytes, of which the number must fit. */
+/** Returns a number as exactly `bytes` big-endian bytes, which must suffice. */
 export function take(from: number, limbs: number, bytes: number): Uint8Array {
   code().save(BYTES, from, limbs)
   return copySecret(memory(BYTES, bytes)).reverse()
@@ -77,7 +77,7 @@ export function takeLimbs(from: number, limbs: number): Uint8Array {
   return memory(from, 4 * limbs).slice()
 }
 
-/** Makes `modulus`, odd and above 2, the one in use. */
+/** Sets the current modulus, which must be odd and above 2. */
 export function putModulus(modulus: Uint8Array, limbs: number): void {
   put(MODULUS, modulus, limbs)
   code().setHeader(MODULUS)
@@ -87,7 +87,7 @@ export function putModulus(modulus: Uint8Array, limbs: number): void {
   put(R_ONCE, top, limbs)
   for (let bit = bits - 1; bit < LIMB_BITS * limbs; bit++) double(R_ONCE, limbs)
 
-  // 2^27 in Montgomery's form, then its power 2^(27 limbs) = R.
+  // Montgomery form of 2^27, then its power 2^(27 limbs) = R.
   putLimbs(FACTOR, takeLimbs(R_ONCE, limbs))
   for (let bit = 0; bit < LIMB_BITS; bit++) double(FACTOR, limbs)
   putLimbs(R_SQUARED, takeLimbs(FACTOR, limbs))
@@ -98,7 +98,7 @@ export function putModulus(modulus: Uint8Array, limbs: number): void {
   reduce(R_SQUARED, limbs)
 }
 
-/** What `putModulus` computed, to be kept by the caller. */
+/** Copies the block that `putModulus` computed. */
 export function takeBlock(): Uint8Array {
   return memory(MODULUS - HEADER_BYTES, BLOCK_BYTES).slice()
 }
@@ -107,12 +107,12 @@ export function putBlock(block: Uint8Array): void {
   memory(MODULUS - HEADER_BYTES, BLOCK_BYTES).set(block)
 }
 
-/** Brings a number below 2m below m. */
+/** Reduces a number below 2m to a number below m. */
 export function reduce(number: number, limbs: number): void {
   code().subtract(number, number, MODULUS, MODULUS, limbs)
 }
 
-/** From Montgomery's form to the number itself, below m. `unit` holds 1. */
+/** Converts from Montgomery form to a number below m. `unit` holds 1. */
 export function leaveForm(number: number, unit: number, limbs: number): void {
   code().multiply(number, number, unit, MODULUS, limbs)
   reduce(number, limbs)

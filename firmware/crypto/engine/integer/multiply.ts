@@ -1,6 +1,6 @@
 /**
- * Products and powers of the plain integer arithmetic. Montgomery, "Modular multiplication without trial division" (1985),
- * with the carries left for the end.
+ * Products and powers of the plain integer arithmetic: Montgomery, "Modular multiplication without trial division" (1985), with
+ * carries deferred to the end.
  */
 
 import {
@@ -30,7 +30,7 @@ import {
   WINDOW_ENTRIES,
 } from './layout.ts'
 
-/** Two limbs of b in one pass over a: half the loads and stores of the column sums. */
+/** Processes two limbs of b in one pass over a, which halves the loads and stores of column sums. */
 export function defineMultiply(module: WasmModule): Callee {
   const sum = (...terms: Code[]): Code => terms.reduce((total, term) => i64.add(total, term))
 
@@ -66,7 +66,7 @@ export function defineMultiply(module: WasmModule): Callee {
 
   return module.define('multiply', ['i32', 'i32', 'i32', 'i32', 'i32'], [], ([to, a, b, modulus, limbs], local) => {
     const [bEnd, aEnd, ap, mp, column] = [local('i32'), local('i32'), local('i32'), local('i32'), local('i32')]
-    // Limbs in hand: two of b, two digits of the quotient, and of a and m the even-numbered and the odd-numbered one.
+    // Current limbs: two of b, two digits of the quotient, and one with an even and one with an odd index of a and m.
     const [b0, b1, q0, q1] = [local('i64'), local('i64'), local('i64'), local('i64')]
     const [a0, a1, m0, m1] = [local('i64'), local('i64'), local('i64'), local('i64')]
     const [negativeInverse, total, carry] = [local('i64'), local('i64'), local('i64')]
@@ -127,7 +127,7 @@ export function defineMultiply(module: WasmModule): Callee {
 }
 
 export function definePower(module: WasmModule, multiply: Callee): void {
-  /** Reads all entries and keeps the one with the given number. */
+  /** Reads all entries and selects the one with the given number. */
   const select = module.define('select', ['i32', 'i32', 'i32'], [], ([to, index, limbs], local) => {
     const [end, entry, number, value] = [local('i32'), local('i32'), local('i32'), local('i64')]
     const mask = local('i64')
@@ -138,7 +138,7 @@ export function definePower(module: WasmModule, multiply: Callee): void {
       entry.set(TABLE),
       repeatWhile(
         [
-          // number ^ index is below 32: minus one has its high bits set only if it was zero.
+          // number ^ index is below 32: minus one, its high bits are set only if it was zero.
           mask.set(i64.shrS(i64.sub(i64.extendI32U(i32.xor(number, index!)), 1), 63)),
           pointer.set(to!),
           end.set(limbsEnd(to!, limbs!)),
@@ -192,7 +192,7 @@ export function definePower(module: WasmModule, multiply: Callee): void {
   })
 }
 
-/** Carries through the column sums and stores the limbs. */
+/** Propagates carries through the column sums and stores the limbs. */
 function storeColumns(to: Local, limbs: Operand, local: NewLocal): Code[] {
   const column = local('i32')
   const end = local('i32')

@@ -16,7 +16,7 @@ export class PolynomialEmitter extends Emitter implements PolynomialMachine<Loca
     return this.keep(this.products === 'fused' ? f64x2.relaxedMadd(a, b, sum) : f64x2.add(sum, f64x2.mul(a, b)))
   }
 
-  /** The product less the multiple of q that is nearest to it or nearly so: exact, as both are integers below 2^53. */
+  /** Product minus a nearest, or nearly nearest, multiple of q. Exact, since both are integers below 2^53. */
   modular(a: Local, factor: Local, share: Local): Local {
     const magic = this.constant(LOW_MAGIC)
     const quotient = this.minus(this.plusProduct(magic, a, share), magic)

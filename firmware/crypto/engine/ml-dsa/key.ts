@@ -1,4 +1,4 @@
-/** Keys of ML-DSA: from a seed, from their expanded form, and ready for use. FIPS 204, sections 6.1, 7.2 and algorithm 35. */
+/** ML-DSA keys from a seed or from the expanded form. FIPS 204, sections 6.1, 7.2 and algorithm 35. */
 
 import { timingSafeEqual } from 'node:crypto'
 import { copySecret, newSecret, wipe } from '../../../base/secret.ts'
@@ -7,14 +7,17 @@ import { INTEGERS, type Lattice, matrixEntry, POLYNOMIAL } from './lattice.ts'
 import { DIGEST_BYTES, DROPPED_BITS, N, packedBytes, Q, SEED_BYTES, T1_BITS } from './parameters.ts'
 import { expandMatrix, sampleBounded } from './sampling.ts'
 
-/** The caller wipes it. */
+/** The caller wipes all members. */
 interface ExpandedKey {
   publicKey: Uint8Array
-  /** The private key as algorithm 24 encodes it, and parts of it: what hides y, and the hash of the public key, which is public. */
+  /**
+   * Private key as algorithm 24 encodes it, and parts of it: the secret K for the mask y, and tr, the hash of the public key,
+   * which is public.
+   */
   encoded: Uint8Array
   k: Uint8Array
   tr: Uint8Array
-  /** The matrix with -t1, s1, s2 and t0, transformed, as they lie in the module's memory. */
+  /** Matrix with -t1, s1, s2 and t0, transformed, in the form of the module's memory. */
   block: Uint8Array
 }
 
@@ -32,7 +35,7 @@ export function expandSeed(lattice: Lattice, seed: Uint8Array): ExpandedKey {
   }
 }
 
-/** Undefined when a coefficient is out of range, or t0 or the hash of the public key is not what follows from the rest. */
+/** Undefined if a coefficient is out of range, or if t0 or the hash of the public key does not match the rest. */
 export function expandPrivate(lattice: Lattice, encoded: Uint8Array): ExpandedKey | undefined {
   const { parameters, doubles } = lattice
   const { rows, columns, eta, etaBits } = parameters
@@ -54,7 +57,7 @@ export function expandPrivate(lattice: Lattice, encoded: Uint8Array): ExpandedKe
   return undefined
 }
 
-/** -t1 of a public key, as verification multiplies with it, to memory. */
+/** Writes -t1 of a public key to memory, in the form for verification. */
 export function keepPublic(lattice: Lattice, publicKey: Uint8Array): void {
   const { at, doubles, parameters } = lattice
   for (let i = 0; i < parameters.rows; i++) {
@@ -64,14 +67,14 @@ export function keepPublic(lattice: Lattice, publicKey: Uint8Array): void {
   }
 }
 
-/** In an expanded key, behind rho, K and tr. */
+/** Offset in an expanded key, after rho, K and tr. */
 const SECRETS_START = 2 * SEED_BYTES + DIGEST_BYTES
 
-/** Where the polynomials of s1 and then of s2 lie as doubles: s2 where w0 and w1 are when something is signed. */
+/** Addresses of the polynomials of s1 and s2 as doubles. Those of s2 share the memory of w0 and w1. */
 const secretPolynomial = ({ at, parameters: { columns } }: Lattice, i: number): number =>
   i < columns ? at.y + i * POLYNOMIAL : at.low + (i - columns) * POLYNOMIAL
 
-/** s1 and s2 are in memory: t = A s1 + s2, and all that is kept. */
+/** Expects s1 and s2 in memory. Computes t = A s1 + s2 and all parts of the key. */
 function complete(lattice: Lattice, rho: Uint8Array, k: Uint8Array): ExpandedKey {
   const { at, bytes, doubles, code, parameters } = lattice
   const { rows, columns, eta, etaBits } = parameters
@@ -113,13 +116,13 @@ function complete(lattice: Lattice, rho: Uint8Array, k: Uint8Array): ExpandedKey
   return { publicKey, encoded, k: kept, tr, block: copySecret(bytes.subarray(at.matrix, at.y)) }
 }
 
-/** Transforms a polynomial and keeps it as integers. */
+/** Transforms a polynomial and stores it as integers. */
 function keep({ code }: Lattice, to: number, from: number): void {
   code.forward(from, from)
   code.narrow(to, from)
 }
 
-/** N numbers of so many bits, at most 24. */
+/** Packs N numbers of `bits` bits, at most 24. */
 function packBits(to: Uint8Array, start: number, bits: number, value: (n: number) => number): void {
   let [held, heldBits, at] = [0, 0, start]
   for (let n = 0; n < N; n++) {
@@ -131,7 +134,7 @@ function packBits(to: Uint8Array, start: number, bits: number, value: (n: number
   }
 }
 
-/** Number n of those of 3, 4 or 10 bits: none lies in more than two bytes. */
+/** Reads number n. Numbers have 3, 4 or 10 bits, so each spans at most two bytes. */
 function unpacked(from: Uint8Array, start: number, bits: number, n: number): number {
   const [at, shift] = [start + ((n * bits) >> 3), (n * bits) & 7]
   return ((from[at]! | (from[at + 1]! << 8)) >> shift) & (2 ** bits - 1)

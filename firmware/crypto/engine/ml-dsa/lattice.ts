@@ -1,6 +1,6 @@
 /**
- * The module of one parameter set and its memory: constants, then what is secret or of one operation only, which is wiped after each.
- * FIPS 204.
+ * Module of one parameter set (FIPS 204) and its memory: constants, then data that is secret or belongs to one operation and is
+ * wiped after it.
  */
 
 import { wipe } from '../../../base/secret.ts'
@@ -16,18 +16,18 @@ import { type MlDsaParameters, N } from './parameters.ts'
 import { defineRounding, type RoundingCode } from './rounding-code.ts'
 import { forward, inverse, row, transformTables } from './transform-code.ts'
 
-/** Addresses of polynomials. */
+/** Arguments are addresses of polynomials. */
 interface TransformCode {
   forward(to: number, from: number): void
   inverse(at: number): void
-  /** One row of the matrix times a vector, and times the vector and the challenge, with -t1. */
+  /** Multiplies one row of the matrix with a vector. `wholeRow` also includes -t1 and the challenge. */
   row(to: number, matrix: number, vector: number): void
   wholeRow(to: number, matrix: number, vector: number): void
-  /** Of a polynomial of the key and the challenge. */
+  /** Multiplies a polynomial of the key with the challenge. */
   product(to: number, integers: number, challenge: number): void
 }
 
-/** Bytes of a polynomial as doubles, and as integers of 32 bits. */
+/** Bytes of a polynomial as doubles, and as 32-bit integers. */
 export const POLYNOMIAL = 8 * N
 export const INTEGERS = 4 * N
 
@@ -38,12 +38,12 @@ function layoutOf({ rows, columns, responseBytes, highBytes, signatureBytes }: M
     end += Math.ceil(bytes / LIMB_BYTES) * LIMB_BYTES
     return start
   }
-  const slack = LIMB_BYTES // for what reads or writes whole vectors
+  const slack = LIMB_BYTES // for accesses to complete vectors
   return {
     tables: take(transformTables().byteLength),
     balance: take(LIMB_BYTES),
     secrets: end,
-    /** Behind each row -t1, and behind the vector the challenge. */
+    /** -t1 follows each row, and the challenge follows the vector. */
     matrix: take(rows * (columns + 1) * INTEGERS),
     s1: take(columns * INTEGERS),
     s2: take(rows * INTEGERS),
@@ -90,7 +90,7 @@ export class Lattice {
     this.bytes.set(balance(this.bytes.subarray(0, this.at.balance)), this.at.balance)
   }
 
-  /** Runs `work`, and leaves nothing of it in memory. Throws when constants are not what they were, those of Keccak among them. */
+  /** Runs `work`, then clears the memory. Throws `Fault` if constants have changed, including those of Keccak. */
   use<T>(work: () => T): T {
     try {
       const result = work()

@@ -1,6 +1,6 @@
 /**
- * Rounding, norms, hints and packing on four integers at a time: no branch, no address and no division depends on a coefficient,
- * and a norm is told of a whole polynomial, without which coefficient passed it or its sign. FIPS 204, sections 7.1 and 7.4.
+ * Rounding, norms, hints and packing on four integers at a time (FIPS 204, sections 7.1 and 7.4). No branch, address or division
+ * depends on a coefficient. A norm check covers a complete polynomial and reveals neither which coefficient failed nor its sign.
  */
 
 import { LOW_MAGIC } from '../float/machine.ts'
@@ -20,26 +20,25 @@ import {
 } from '../wasm.ts'
 import { type MlDsaParameters, N, Q } from './parameters.ts'
 
-/** Of addresses of polynomials: doubles, integers of 32 bits, packed. Gives 1 if a norm is too large, else 0. */
+/** Arguments are addresses of polynomials: doubles, 32-bit integers, or packed. Each function returns 1 if a norm is too large, else 0. */
 export interface RoundingCode {
-  /** Doubles to integers. */
+  /** Converts doubles to integers. */
   narrow(to: number, from: number): number
-  /** What rounds away of w, and the rest of it (w0); w1 also packed. */
+  /** Splits w into w1 and w0; also packs w1. */
   decompose(from: number, low: number, high: number, packed: number): number
   /** z = y + c s1, packed. */
   respond(packed: number, y: number, product: number): number
-  /** w0 less c s2. */
+  /** w0 - c s2. */
   lessen(low: number, product: number): number
-  /** Where w1 changes by -c t0: -1 there, else 0. `low` is w0 - c s2. */
+  /** Marks with -1 the coefficients of w1 that -c t0 changes; all others are 0. `low` is w0 - c s2. */
   hint(hints: number, low: number, high: number, product: number): number
-  /** z or y, to doubles. */
+  /** Unpacks z or y to doubles. */
   unpack(to: number, packed: number): number
-  /** w1 of w and hints, packed. */
+  /** Computes w1 from w and hints, and packs it. */
   useHints(packed: number, from: number, hints: number): number
 }
 
-const LANES = 4 // coefficients that are done in one turn
-/** What they take, in bytes. */
+const LANES = 4 // coefficients per iteration
 const [DOUBLES, INTEGERS] = [8 * LANES, 4 * LANES]
 const bytesOf = (bits: number): number => (bits * LANES) / 8
 
@@ -48,9 +47,9 @@ type Note = (bound: number) => Code
 export function defineRounding(module: WasmModule, parameters: MlDsaParameters): void {
   const { gamma1Bits, gamma2, beta, highBits } = parameters
   const [gamma1, responseBits] = [2 ** gamma1Bits, gamma1Bits + 1]
-  const circle = (Q - 1) / (2 * gamma2) // of values of w1
+  const circle = (Q - 1) / (2 * gamma2) // number of values of w1
 
-  /** `body` does four coefficients, between pointers that advance by `steps`, and notes a value whose size is a bound or more. */
+  /** `body` processes four coefficients at pointers that advance by `steps`, and calls `note` for values that must stay below a bound. */
   const define = <const Steps extends readonly number[]>(
     name: keyof RoundingCode,
     steps: Steps,
@@ -130,7 +129,7 @@ export function defineRounding(module: WasmModule, parameters: MlDsaParameters):
   })
 }
 
-/** Four doubles as integers: below 2^31 they are the low half of the bits once 3 * 2^51 is added. */
+/** Converts four doubles below 2^31 to integers: after adding 3 * 2^51 they are in the low half of the bits. */
 const narrowed = (a: Code, b: Code): Code => {
   const magic = v128.constant(LOW_MAGIC)
   return i8x16.shuffle(f64x2.add(a, magic), LOW_HALVES, f64x2.add(b, magic))
@@ -139,7 +138,10 @@ const UPPER_HALF = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]
 const LOW_HALVES = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]
 const integers = (from: Local): Code => narrowed(v128.load(from), v128.load(from, 16))
 
-/** FIPS 204, algorithm 36, of numbers from -q to q. Quotients are those of multiplications that are exact enough for all numbers below q. */
+/**
+ * FIPS 204, algorithm 36, for numbers from -q to q. Quotients are computed by multiplications that are exact enough for all
+ * numbers below q.
+ */
 function newDecomposition(value: Local, local: NewLocal, gamma2: number, circle: number) {
   const [low, high] = [local('v128'), local('v128')]
   const [factor, bits] = gamma2 === (Q - 1) / 32 ? [1025, 22] : [11275, 24]
@@ -149,14 +151,14 @@ function newDecomposition(value: Local, local: NewLocal, gamma2: number, circle:
     value.set(i32x4.add(value, v128.and(i32x4.shrS(value, 31), i32x4.constant(Q)))),
     high.set(i32x4.shrS(i32x4.add(value, i32x4.constant(127)), 7)),
     high.set(i32x4.shrS(scaled, bits)),
-    high.set(v128.and(high, i32x4.gtS(i32x4.constant(circle), high))), // what is next to q belongs to 0
+    high.set(v128.and(high, i32x4.gtS(i32x4.constant(circle), high))), // values next to q belong to 0
     low.set(i32x4.sub(value, i32x4.mul(high, i32x4.constant(2 * gamma2)))),
     low.set(i32x4.sub(low, v128.and(i32x4.gtS(low, i32x4.constant((Q - 1) / 2)), i32x4.constant(Q)))),
   ]
   return { of, low, high }
 }
 
-/** Stores four numbers of so many bits, and up to eight bytes behind them. */
+/** Stores four numbers of `bits` bits, and overwrites up to eight bytes after them. */
 function packFour(local: NewLocal, to: Local, value: Local, bits: number): Code[] {
   const pairs = local('v128')
   const [first, second] = [0, 1].map((lane) => i64x2.extractLane(pairs, lane))
@@ -167,7 +169,7 @@ function packFour(local: NewLocal, to: Local, value: Local, bits: number): Code[
   ]
 }
 
-/** Reads up to seven bytes more. */
+/** Reads up to seven bytes beyond the numbers. */
 function unpackFour(from: Local, bits: number): Code {
   const starts = [0, 1, 2, 3].map((lane) => lane * bits)
   const bytes = starts.flatMap((start) => [0, 1, 2, 3].map((i) => (start >> 3) + i))

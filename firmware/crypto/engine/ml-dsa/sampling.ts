@@ -1,4 +1,4 @@
-/** Polynomials from hashes, which have as many bytes as are too few once in 2^256. FIPS 204, section 7.3 and appendix C. */
+/** Samples polynomials from hashes (FIPS 204, section 7.3 and appendix C). Hashes are so long that they do not suffice once in 2^256. */
 
 import { wipe } from '../../../base/secret.ts'
 import { keccak, keccakPair, SHAKE128, SHAKE256 } from '../keccak.ts'
@@ -9,7 +9,7 @@ const UNIFORM_BYTES = 894
 const BOUNDED_BYTES = 481
 const CHALLENGE_BYTES = 221
 
-/** ExpandA: the matrix of a public key, as the transform orders its coefficients. All of it is public. */
+/** ExpandA: the matrix of a public key, in the coefficient order of the transform. All of it is public. */
 export function expandMatrix(lattice: Lattice, rho: Uint8Array): void {
   const { rows, columns } = lattice.parameters
   const entries = Array.from({ length: rows * columns }, (_, i) => [Math.floor(i / columns), i % columns] as const)
@@ -31,10 +31,10 @@ function acceptUniform({ integers }: Lattice, target: number, hash: Uint8Array):
   expectEnough(found === N)
 }
 
-/** Of four coefficients, the transform exchanges the second and the third. */
+/** The transform exchanges the second and third of four coefficients. */
 const transformOrder = (i: number): number => (i & ~3) | ((i & 1) << 1) | ((i >> 1) & 1)
 
-/** ExpandS: a polynomial of s1 or s2 to doubles, from the 64 bytes of rho'. */
+/** ExpandS: writes a polynomial of s1 or s2 as doubles, from the 64 bytes of rho'. */
 export function sampleBounded(lattice: Lattice, target: number, rhoPrime: Uint8Array, index: number): void {
   const hash = keccak(SHAKE256, BOUNDED_BYTES, rhoPrime, Uint8Array.of(index, 0))
   try {
@@ -44,7 +44,7 @@ export function sampleBounded(lattice: Lattice, target: number, rhoPrime: Uint8A
   }
 }
 
-/** Which values are rejected may be seen, an accepted one may not: no table is read where it says, and nothing is divided. */
+/** The time may reveal rejected values, but not accepted ones: these index no table and are not divided. */
 export function acceptBounded({ doubles, parameters: { eta } }: Lattice, target: number, hash: Uint8Array): void {
   const limit = eta === 2 ? 15 : 9
   let found = 0
@@ -57,7 +57,10 @@ export function acceptBounded({ doubles, parameters: { eta } }: Lattice, target:
   expectEnough(found === N)
 }
 
-/** ExpandMask: y, from rho'' and a counter. A polynomial too many, where columns are odd, lies where y is transformed to. */
+/**
+ * ExpandMask: y from rho'' and a counter. If the number of columns is odd, the surplus polynomial is written to memory that the
+ * transform of y overwrites.
+ */
 export function expandMask({ at, bytes, code, parameters }: Lattice, rhoPrime: Uint8Array, kappa: number): void {
   const [first, second] = at.masks
   const viewOf = (place: number) => bytes.subarray(place, place + parameters.responseBytes)
@@ -69,12 +72,12 @@ export function expandMask({ at, bytes, code, parameters }: Lattice, rhoPrime: U
   }
 }
 
-/** SampleInBall: the challenge of a hash, transformed. A hash that is rejected later counts as public, too. */
+/** SampleInBall: the transformed challenge of a hash. Hashes count as public even if their signature is rejected. */
 export function expandChallenge({ at, doubles, code, parameters: { tau } }: Lattice, hash: Uint8Array): void {
   const stream = keccak(SHAKE256, CHALLENGE_BYTES, hash)
   const start = at.challenge / 8
   const coefficients = doubles.fill(0, start, start + N).subarray(start, start + N)
-  let next = 8 // behind the signs
+  let next = 8 // after the signs
   for (let i = N - tau; i < N; i++) {
     while (stream[next]! > i) next++
     const [place, bit] = [stream[next++]!, i - (N - tau)]

@@ -1,4 +1,4 @@
-/** The module of each parameter set, emitted at its first use, and tried then: a set that gives a wrong answer gives no others. */
+/** Modules of the parameter sets, compiled at first use. Each then computes a known answer; a set that fails is not used. */
 
 import { hash } from 'node:crypto'
 import { hexToBytes } from '@noble/hashes/utils.js'
@@ -24,15 +24,15 @@ export function latticeOf(set: MlDsaSet, products: Products): Lattice {
   return lattice
 }
 
-/** Null where the known answer did not come out. */
+/** Null if the known answer was wrong. */
 const lattices = new Map<string, Lattice | null>()
 
-/** The message is hashed behind tr, without domain or context; the hash is that of the signature without random bytes. */
+/** The message is hashed after tr, without domain or context. `sha256` is the hash of the signature without random bytes. */
 type MlDsaKnownAnswer = Readonly<Record<'seed' | 'message' | 'sha256', string>>
 
 /**
- * Rows of draft-celi-acvp-ml-dsa (NIST), table 1, each of which takes every way in which a round can be rejected. Of the larger two
- * sets c t0 is never too large: tau 2^12 is below gamma2.
+ * Rows of table 1 of draft-celi-acvp-ml-dsa (NIST). Each covers all reasons for rejecting a round. In the larger two sets c t0 is
+ * never too large, since tau 2^12 is below gamma2.
  */
 export const KNOWN: Readonly<Record<MlDsaSet, MlDsaKnownAnswer>> = {
   ML_DSA_44: {

@@ -1,4 +1,4 @@
-/** Signing and verification with keys that lie ready. FIPS 204, sections 6.2, 6.3 and 7.2. */
+/** Signs and verifies with keys in memory. FIPS 204, sections 6.2, 6.3 and 7.2. */
 
 import { timingSafeEqual } from 'node:crypto'
 import { CofferError } from '../../../base/error.ts'
@@ -8,13 +8,13 @@ import { INTEGERS, type Lattice, matrixEntry, POLYNOMIAL } from './lattice.ts'
 import { DIGEST_BYTES, N } from './parameters.ts'
 import { expandChallenge, expandMask } from './sampling.ts'
 
-/** Why a round gave no signature: which polynomial it was and which round may be known, the coefficient and its sign may not. */
+/** Reason for rejecting a round. The round and the polynomial may be public, the coefficient and its sign may not. */
 export type Rejection = 'z' | 'w0' | 't0' | 'hints'
 
-const ROUNDS_MAX = 814 // FIPS 204, appendix C: more are needed once in 2^256 signatures
+const ROUNDS_MAX = 814 // FIPS 204, appendix C: exceeded once in 2^256 signatures
 
 /**
- * Of mu, with 32 random bytes, or zeros for what is called deterministic. To be called inside of `use`. The block of the key stays in
+ * Signs mu with 32 random bytes, or with zeros for deterministic signatures. Call it inside `use`. The block of the key stays in
  * memory for `verify`.
  */
 export function sign(
@@ -39,7 +39,7 @@ export function sign(
   throw new CofferError('internal', 'No signature after all rounds')
 }
 
-/** One round, which leaves a signature in memory unless it is rejected. */
+/** One round. Writes a signature to memory unless it is rejected. */
 function attempt(lattice: Lattice, mu: Uint8Array, rhoPrime: Uint8Array, kappa: number): Rejection | undefined {
   const { at, bytes, code, parameters } = lattice
   const { rows, columns, highBytes, challengeBytes, responseBytes } = parameters
@@ -73,8 +73,8 @@ function attempt(lattice: Lattice, mu: Uint8Array, rhoPrime: Uint8Array, kappa: 
 }
 
 /**
- * Whether the signature in this caller's hands is one of mu. To be called inside of `use`, with t1 and the matrix in memory.
- * Everything here is public.
+ * True if the signature, in the caller's memory, is valid for mu. Call it inside `use`, with t1 and the matrix in memory. All
+ * inputs are public.
  */
 export function verify(lattice: Lattice, mu: Uint8Array, signature: Uint8Array): boolean {
   const { at, bytes, code, parameters } = lattice
@@ -97,15 +97,16 @@ export function verify(lattice: Lattice, mu: Uint8Array, signature: Uint8Array):
   return timingSafeEqual(hashCommitment(lattice, mu), challenge)
 }
 
-/** The challenge's hash of mu and of w1, which is packed in memory. */
+/** Hash for the challenge: of mu and of w1, which is packed in memory. */
 function hashCommitment({ at, bytes, parameters }: Lattice, mu: Uint8Array): Uint8Array {
   const { rows, highBytes, challengeBytes } = parameters
   return keccak(SHAKE256, challengeBytes, mu, bytes.subarray(at.commitment, at.commitment + rows * highBytes))
 }
 
 /**
- * Writes the places of the hints, unless they are too many. Nothing else can fail then: they are part of the signature. Those that are
- * too many, which is rare, may show in time; they tell what a signature that is given out tells, of one that is not.
+ * Writes the positions of the hints unless there are too many. This is the last check, so positions written are part of the
+ * signature. Too many hints are rare and may affect the time: they reveal as much about a rejected signature as is public of an
+ * accepted one.
  */
 function listHints(lattice: Lattice): boolean {
   const { rows, omega } = lattice.parameters
@@ -123,7 +124,7 @@ function listHints(lattice: Lattice): boolean {
   return true
 }
 
-/** Algorithm 21: places ascend in each polynomial, and what is not used is zero. */
+/** Algorithm 21: positions must ascend in each polynomial, and unused bytes must be zero. */
 function readHints(lattice: Lattice): boolean {
   const { rows, omega } = lattice.parameters
   const { hints, listed } = hintsOf(lattice)
@@ -141,7 +142,7 @@ function readHints(lattice: Lattice): boolean {
   return listed.subarray(count, omega).every((place) => place === 0)
 }
 
-/** All of them, and the list of their places at the end of the signature. */
+/** Views of all hints, and of the list of their positions at the end of the signature. */
 function hintsOf({ at, bytes, integers, parameters: { rows, omega, signatureBytes } }: Lattice) {
   const end = at.signature + signatureBytes
   const hints = integers.subarray(at.hints / 4, at.hints / 4 + rows * N)

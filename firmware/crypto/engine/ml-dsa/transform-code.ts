@@ -1,7 +1,7 @@
 /**
- * Generators of polynomial arithmetic modulo q, written against a machine: one emits WebAssembly (emitter.ts), one executes bounds
- * (checker.ts beside the tests). Coefficients are integers held as doubles, two to a limb, and are reduced where a product would
- * otherwise pass 2^53. FIPS 204, sections 7.5 and 7.6.
+ * Generators of polynomial arithmetic modulo q (FIPS 204, sections 7.5 and 7.6) for an abstract machine. One implementation emits
+ * WebAssembly (emitter.ts), another one computes with bounds (checker.ts in the tests). Coefficients are integers stored as
+ * doubles, two per limb, and are reduced where a product could exceed 2^53.
  */
 
 import type { FloatMachine } from '../float/machine.ts'
@@ -9,34 +9,34 @@ import { N, Q } from './parameters.ts'
 
 export interface PolynomialMachine<V, P>
   extends Pick<FloatMachine<V, P, unknown>, 'load' | 'store' | 'at' | 'plus' | 'minus' | 'repeat'> {
-  /** Products that are exact. */
+  /** Exact products. */
   times(a: V, b: V): V
   plusProduct(sum: V, a: V, b: V): V
-  /** a times a factor, modulo q: at most q / 2 and one. `share` is the factor divided by q. */
+  /** a times a factor, modulo q: at most q / 2 + 1. `share` is the factor divided by q. */
   modular(a: V, factor: V, share: V): V
-  /** The first lanes, and the second lanes: a0 a1 and a2 a3 become a0 a2 and a1 a3, or these those. */
+  /** Exchanges lanes: a0 a1 and a2 a3 become a0 a2 and a1 a3, and vice versa. */
   exchanged(a: V, b: V): [V, V]
-  /** Two of four integers of 32 bits, which are one limb, as doubles. */
+  /** Converts two of the four 32-bit integers in one limb to doubles. */
   widen(from: P, limb: number, half: 0 | 1): V
 }
 
-/** Of a polynomial as doubles, and as integers of 32 bits. */
+/** Limbs of a polynomial as doubles, and as 32-bit integers. */
 export const POLYNOMIAL_LIMBS = N / 2
 export const INTEGER_LIMBS = N / 4
 
 const LAYERS = [0, 1, 2, 3, 4, 5, 6, 7] as const
-/** Its halves are lanes. */
+/** The layer whose halves are the two lanes. */
 const LAST = LAYERS.length - 1
 
 /**
- * Factors of the transforms, each with its share of q. Of layers up to the last but one, factor k is in both lanes at limb 2 k; those
- * of the last are in pairs behind them. Factor 0, which no layer has, is 1, and of the inverse what divides by 256, as its factor 1
- * does, too.
+ * Factors of the transforms, each with its share of q. For all layers but the last, factor k is in both lanes at limb 2 k.
+ * Factors of the last layer follow in pairs. No layer uses factor 0: it is 1, and in the inverse transform it divides by 256, as
+ * its factor 1 does, too.
  */
 const TABLE_LIMBS = N + N / 2
 export const TABLES_LIMBS = 2 * TABLE_LIMBS
 
-/** Into the order a0 a2 a1 a3 of the transform's own. What comes out is not reduced. */
+/** Transforms into the order a0 a2 a1 a3. The result is not reduced. */
 export function forward<V, P>(machine: PolynomialMachine<V, P>, to: P, from: P, tables: P): void {
   for (const layer of LAYERS) {
     eachPair(machine, layer, layer === 0 ? from : to, to, tables, (first, second, factor) => {
@@ -47,7 +47,7 @@ export function forward<V, P>(machine: PolynomialMachine<V, P>, to: P, from: P, 
   }
 }
 
-/** What goes in is reduced, and so is what comes out. */
+/** Expects reduced input; the result is reduced. */
 export function inverse<V, P>(machine: PolynomialMachine<V, P>, at: P, allTables: P): void {
   const tables = machine.at(allTables, TABLE_LIMBS)
   for (const layer of LAYERS.toReversed()) {
@@ -67,7 +67,7 @@ const factorAt = <V, P>(machine: PolynomialMachine<V, P>, at: P): Factor<V> => [
   machine.load(at, 1),
 ]
 
-/** Calls `work` with the limbs of the same place in both halves of each of the layer's blocks, and the block's factor. */
+/** Calls `work` with corresponding limbs of both halves of each block of the layer, and the factor of the block. */
 function eachPair<V, P>(
   machine: PolynomialMachine<V, P>,
   layer: number,
@@ -97,7 +97,7 @@ function eachPair<V, P>(
   })
 }
 
-/** One row of so many integer polynomials times as many that are transformed. */
+/** Multiplies a row of integer polynomials with as many transformed ones, and adds up the products. */
 export function row<V, P>(
   machine: PolynomialMachine<V, P>,
   columns: number,
@@ -127,7 +127,7 @@ const ROOT = 1753
 const ROOT_INVERSE = 731_434
 const N_INVERSE = 8_347_681
 
-/** For both transforms. */
+/** Tables of both transforms. */
 export function transformTables(): Float64Array<ArrayBuffer> {
   const tables = new Float64Array(2 * TABLES_LIMBS)
   const [roots, inverses] = [powers(ROOT), powers(ROOT_INVERSE)]
@@ -144,12 +144,12 @@ export function transformTables(): Float64Array<ArrayBuffer> {
   return tables
 }
 
-/** Power k at the place that is k with its eight bits the other way round. */
+/** Powers in bit-reversed order of eight-bit indices. */
 function powers(root: number): number[] {
   const squares = [root]
   for (let i = 1; i < LAYERS.length; i++) squares.unshift(multiply(squares[0]!, squares[0]!))
   return squares.reduce((found, factor) => found.concat(found.map((power) => multiply(power, factor))), [1])
 }
 
-/** Of numbers below q: exact in doubles. */
+/** Exact in doubles, for numbers below q. */
 const multiply = (a: number, b: number): number => (a * b) % Q
