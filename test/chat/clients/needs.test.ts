@@ -234,7 +234,7 @@ const EVENTS: Record<string, z.ZodType> = {
       person({ is_active: flag }),
     ]),
   }),
-  'realm_bot add': op('realm_bot', 'add', { bot: z.object({ user_id: int, api_key: text }) }),
+  'realm_bot add': op('realm_bot', 'add', { bot: z.object({ user_id: int }) }),
   'realm_bot update': op('realm_bot', 'update', { bot: z.object({ user_id: int }) }),
   'user_group add_members': op('user_group', 'add_members', { group_id: int, user_ids: z.array(int) }),
   'user_group remove_members': op('user_group', 'remove_members', { group_id: int, user_ids: z.array(int) }),

@@ -89,7 +89,13 @@ const rows = (): Record<string, Row> => ({
     change: channel(ALL),
     expected: { first: 2, allowed: 1, total: 3 },
   },
-  'all: not by an old target': { ages: [TOO_OLD_S, 0], target: 0, change: topic(ALL), expected: 'refused' },
+  'all: by an old target, which would do (505)': {
+    ages: [TOO_OLD_S, 0],
+    target: 0,
+    change: topic(ALL),
+    expected: { first: 1, allowed: 1, total: 2 },
+  },
+  'all: not of old ones alone': { ages: [TOO_OLD_S, TOO_OLD_S], target: 0, change: topic(ALL), expected: 'refused' },
   'all: older ones, too, by moderators': {
     ages: [TOO_OLD_S, 0],
     change: both(ALL),
