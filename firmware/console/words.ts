@@ -414,7 +414,7 @@ export const settingsLogAddress = 'Address of the log server (0.0.0.0 for none)'
 export const settingsLogPort = 'Port'
 export const settingsLogLevel = 'Level'
 export const settingsBootText =
-  'Attended, it asks for the unlock passphrase after each start. Unattended, it opens by itself: with a TPM on this machine only; without, whoever takes the disk takes the keys.'
+  'Attended, it asks for the unlock passphrase after each start. Unattended, it opens by itself: with a TPM on this machine only; without one, a thief of the disk has the keys.'
 export const settingsAttended = 'Attended'
 export const settingsUnattended = 'Unattended'
 export const settingsBackupText =
