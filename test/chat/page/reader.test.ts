@@ -1,3 +1,4 @@
+// @test short slow
 /** The page reads all HTML that the renderer writes for messages; nothing else becomes an element. */
 
 import assert from 'node:assert/strict'
