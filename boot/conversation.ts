@@ -1,4 +1,4 @@
-/** What people at the console are told of the firmware, and asked for while it is Locked. */
+/** Messages on the terminal about the firmware, and the passphrase prompt while it is Locked. */
 
 import { PRODUCT } from '../firmware/channel/product.ts'
 import type { Network, ToBoot } from '../firmware/channel/protocol.ts'
@@ -8,9 +8,9 @@ import type { Terminal } from './terminal/terminal.ts'
 type Message<T extends ToBoot['type']> = Extract<ToBoot, { type: T }>
 
 export interface Conversation {
-  /** A firmware is being started. */
+  /** Call it when a firmware starts. */
   begin(): void
-  /** What was typed at the prompt; null when it was too long. */
+  /** Passphrase typed at the prompt; null if it was too long. */
   passphrase(typed: Uint8Array | null): void
   listening(message: Message<'listening'>): void
   network(network: Network): void
@@ -20,17 +20,17 @@ export interface Conversation {
 
 interface ConversationOptions {
   terminal: Terminal
-  /** Of the firmware that runs. */
+  /** Version of the running firmware. */
   version: () => string
   shownAddress: Platform['shownAddress']
-  /** Hands over a passphrase and wipes it. */
+  /** Sends a passphrase to the firmware and wipes it. */
   unlock: (passphrase: Uint8Array) => void
 }
 
 export function createConversation({ terminal, version, shownAddress, unlock }: ConversationOptions): Conversation {
   let listening: Message<'listening'> | null = null
   let network: Network | null = null
-  /** True from the first `Locked` of a firmware on: what follows was then no unattended start. */
+  /** True after the first `Locked` of a firmware: a later `Operational` is then not an unattended start. */
   let wasLocked = false
 
   function askAgain(notice: string): void {
@@ -44,7 +44,7 @@ export function createConversation({ terminal, version, shownAddress, unlock }: 
     return `https://${address.includes(':') ? `[${address}]` : address}:${listening.port}`
   }
 
-  /** The state in one line, where there is nothing to ask. */
+  /** Describes in one line a state without a prompt. */
   function describe({ state, reason }: Message<'state'>): string {
     const start = state === 'Operational' && !wasLocked ? 'started unattended, ' : ''
     const why = state === 'Failed' || reason !== undefined ? `: ${reason ?? 'no reason given'}` : ''
@@ -61,7 +61,7 @@ export function createConversation({ terminal, version, shownAddress, unlock }: 
       if (typed === null) askAgain('That is too long: a passphrase has at most 200 bytes.')
       else if (typed.length === 0) terminal.ask()
       else {
-        terminal.print('Checking... Keys typed meanwhile are dropped.') // the derivation takes seconds on a small machine
+        terminal.print('Checking... Keys typed meanwhile are dropped.') // the key derivation takes seconds on a small machine
         unlock(typed)
       }
     },
@@ -83,7 +83,7 @@ export function createConversation({ terminal, version, shownAddress, unlock }: 
       if (result === 'wrong') askAgain('Wrong passphrase.')
       else if (result === 'tooManyAttempts') askAgain('Too many attempts: wait a second before the next one.')
       else if (result === 'failed') askAgain(`The unlock failed: ${message ?? 'no reason given'}.`)
-      // otherwise a state message takes the prompt away
+      // otherwise a state message removes the prompt
     },
   }
 }

@@ -1,4 +1,4 @@
-/** The chat beside the firmware: its process, and the pipe between the two. */
+/** The chat process, and the pipe between the chat and the firmware. */
 
 import type { ChildProcess } from 'node:child_process'
 import type { ToFirmware } from '../firmware/channel/protocol.ts'
@@ -11,14 +11,13 @@ import type { Running } from './versions/slots.ts'
 
 interface JoinedChatOptions {
   platform: Platform
-  /** The version of the firmware that runs. */
   running: () => Running
   send: (message: ToFirmware) => void
   onLines: (lines: string[]) => void
 }
 
 export interface JoinedChat extends SupervisedChat {
-  /** The chat that comes is to be this firmware's. One that sends what it must not is killed. */
+  /** Connects the next chat process to this firmware. A chat that sends an invalid message is killed. */
   join(firmware: ChildProcess): void
 }
 
@@ -39,7 +38,7 @@ export function createChat({ platform, running, send, onLines }: JoinedChatOptio
         onLines([`The firmware ${why}. It is killed.`])
         firmware.kill('SIGKILL')
       })
-      pipe.on('close', () => chat.want('none')) // it has its key from this one
+      pipe.on('close', () => chat.want('none')) // the chat has its key from this firmware
     },
   }
 }

@@ -17,7 +17,7 @@ try {
   process.exitCode = 1
 }
 
-/** A full disk, a file that is not ours: its message names the call and the path. */
+/** True for system errors, such as a full disk or a missing permission. Their messages name the call and the path. */
 function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error
 }

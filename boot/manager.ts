@@ -1,4 +1,4 @@
-/** The story of a start: firmware on a platform, and what becomes of what it says. */
+/** Starts the firmware on a platform and processes its messages. */
 
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/channel/protocol.ts'
 import { type Conversation, createConversation } from './conversation.ts'
@@ -16,7 +16,7 @@ import { createTrial } from './versions/trial.ts'
 
 export function run(platform: Platform): void {
   const { slots } = platform
-  /** Set at each start, before anything else happens. */
+  /** Set first at each start. */
   let running!: Running
   const terminal = openConsole({
     input: process.stdin,
@@ -103,7 +103,7 @@ interface Parts {
   turns: RestartSequence
 }
 
-/** What each message of the firmware sets going. */
+/** Handles messages of the firmware. */
 function createReceiver(parts: Parts): (message: ToBoot) => void {
   const { platform, terminal, conversation, starts, isOnTrial, chat, etcd, supervisor, turns } = parts
   return (message) => {
@@ -137,7 +137,7 @@ function createReceiver(parts: Parts): (message: ToBoot) => void {
         if (platform.chat !== null && !turns.isChanging) chat.want(message.wanted)
         return
       case 'etcd':
-        if (!turns.isChanging) etcd?.take(message.step) // one that is being stopped is not started again
+        if (!turns.isChanging) etcd?.take(message.step) // etcd must not start while it is being stopped
         return
       case 'pong':
         return
@@ -145,7 +145,7 @@ function createReceiver(parts: Parts): (message: ToBoot) => void {
   }
 }
 
-/** The firmware is not told that something will be done before that is sure. */
+/** Confirms an action to the firmware only once it is certain to be performed. */
 function request(action: Action, { platform, supervisor, turns }: Parts): void {
   let problem = turns.isChanging ? 'The appliance is being stopped already' : null
   try {
@@ -168,7 +168,7 @@ function take(slots: Slots, step: SlotStep): SlotAnswer {
   }
 }
 
-/** Tells which version is being started, where it is not the one that people expect: of a fallback once. */
+/** Announces the version if it is on trial or a fallback; a fallback is announced once. */
 function createAnnouncement(print: (text: string) => void): (running: Running) => void {
   let announced: string | null = null
   return ({ version, trial, fallback }) => {
@@ -210,6 +210,6 @@ function startMessage(
 function endOnSignals({ end }: RestartSequence): void {
   process.on('SIGINT', () => end(0))
   process.on('SIGTERM', () => end(0))
-  // The terminal was closed. Without one the signal keeps its meaning, so that nohup(1) works.
+  // The terminal was closed. Without a terminal the signal keeps its default, so that nohup(1) works.
   if (process.stdin.isTTY) process.on('SIGHUP', () => end(0))
 }

@@ -1,4 +1,4 @@
-/** The seam between the boot manager and the machine it runs on: a developer's host, or the device image. */
+/** Interface between the boot manager and its machine: a developer's host, or the device image. */
 
 import type { FirmwareSettings, LastStart, Network, Ntp, ToBoot } from '../firmware/channel/protocol.ts'
 import type { DeviceKey } from './base/device-key-file.ts'
@@ -7,62 +7,60 @@ import type { Early } from './supervisor/firmware-process.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { Slots } from './versions/slots.ts'
 
-/** What the firmware may ask the machine for. */
+/** Actions that the firmware may request. */
 export type Action = Extract<ToBoot, { type: 'request' }>['action']
 
 export interface Platform {
-  /** What the firmware is started with. */
+  /** Settings in the firmware's start message. */
   readonly settings: FirmwareSettings
-  /** Put in front of the firmware's command line, e.g. to change its user; empty on the host. */
+  /** Prefix of the firmware's command line, such as a change of the user; empty if not needed. */
   readonly launcher: readonly string[]
-  /** Upper bound of the firmware's JavaScript heap. */
   readonly heapMegabytes: number
-  /** How a chat is started; null where there is no place for one. Where it lies is among the settings. */
+  /** Parameters of the chat process; null if the platform has no chat. Its directory is in `settings`. */
   readonly chat: ChatRunner | null
-  /** How the etcd of a cluster's member is started; null where there is no program of it. */
+  /** Parameters of etcd; null if the program is missing. */
   readonly etcd: EtcdRunner | null
-  /** An open descriptor that every firmware inherits: while it is open, nobody else uses this data directory. */
+  /** Open descriptor that each firmware inherits. While it is open, no other boot manager can use this data directory. */
   readonly lock: number | null
-  /** A firmware that was started ahead of time, where opening the platform takes long. */
+  /** Firmware that was started ahead of time, where opening the platform takes long. */
   readonly early: Early | null
-  /** A terminal that others use too: Ctrl-C ends us, and from the background nothing is read. */
+  /** True if other programs share the terminal: Ctrl-C ends the boot manager, and it does not read input in the background. */
   readonly sharesTerminal: boolean
-  /** The installed versions of the firmware. */
   readonly slots: Slots
-  /** Read at each start of the firmware; the caller wipes it. */
+  /** Called at each start of the firmware; the caller wipes the key. */
   deviceKey(): DeviceKey
-  /** What keeps older versions and older data out; null where nothing does. Known once there is a device key. */
+  /** Detects older versions and older data; null if the platform cannot. Available once there is a device key. */
   readonly starts: Starts | null
-  /** Gives the machine this address, where it can; called at each start of the firmware and after each change. */
+  /** Sets the machine's address if possible. Called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
-  /** Has the clock follow this server, where it can; `onTime` is called when it does. Called like `applyNetwork`. */
+  /** Synchronizes the clock with this server if possible, and then calls `onTime`. Called like `applyNetwork`. */
   applyNtp(ntp: Ntp, onTime: () => void): void
-  /** Prints lines of the firmware's log; on a slow terminal some of them are left out. */
+  /** Prints lines of the firmware's log. On a slow terminal some are omitted. */
   logTo(terminal: Pick<Terminal, 'print' | 'isAsking'>): (lines: string[]) => void
-  /** Where clients reach a firmware that listens at `address`. */
+  /** Address by which clients reach a firmware that listens at `address`. */
   shownAddress(address: string, network: Network | null): string
-  /** Makes sure that the action is performed, also after a power cut. Throws an error of the file system. */
+  /** Guarantees that the action will be performed, even after a power cut. Throws an error of the file system. */
   prepare(action: Action): void
-  /** What was prepared, performed while no firmware runs. */
+  /** Performs a prepared action while no firmware runs. */
   perform(action: Action): Promise<Next>
 }
 
 interface ChatRunner {
   readonly launcher: readonly string[]
   readonly heapMegabytes: number
-  /** Before each start; throws an error of the file system. */
+  /** Called before each start. Throws an error of the file system. */
   makeDirectory(): void
 }
 
-/** Counts the starts that were good. */
+/** Counts good starts. */
 export interface Starts {
-  /** Of the last one; absent where nothing counts. */
+  /** Number of the last good start; absent without a counter. */
   readonly last?: number | undefined
-  /** What the store is to hold now; null while there is no device key. */
+  /** Record for the store about this start; null while there is no device key. */
   readonly current: LastStart | null
-  /** The store holds this count. Says what stood against counting this start, as a part of a sentence. */
+  /** Call it when the store holds this count. Returns the reason why the start cannot be counted, as part of a sentence, or null. */
   count(held: number): string | null
 }
 
-/** What comes after an action: the firmware again, or our end. */
+/** Continuation after an action: start the firmware again, or exit. */
 export type Next = 'start' | { exitCode: number }

@@ -1,9 +1,9 @@
-/** From one run of the firmware to the next, or to the end: everything that runs is stopped in order first. */
+/** Restart sequence from one run of the firmware to the next, or to the exit. All processes are stopped in order first. */
 
 import type { Next } from './platform.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-/** True when it ended by itself, false when it had to be killed. */
+/** Resolves to true if the process ended by itself, false if it had to be killed. */
 type Stop = () => Promise<boolean>
 
 interface RestartSequenceOptions {
@@ -16,9 +16,9 @@ interface RestartSequenceOptions {
 }
 
 export interface RestartSequence {
-  /** Does this between two runs of the firmware. */
+  /** Performs the action between two runs of the firmware. */
   change(action: () => Promise<Next>): Promise<void>
-  /** Ends the process; with 1 where the firmware had to be killed. */
+  /** Exits the process, with 1 if the firmware had to be killed. */
   end(exitCode: number): Promise<void>
   readonly isChanging: boolean
   readonly isEnding: boolean
@@ -33,9 +33,9 @@ export function createRestartSequence(options: RestartSequenceOptions): RestartS
     if (isChanging) return
     isChanging = true
     endTrial()
-    await stopChat() // while the firmware still takes its last lines
+    await stopChat() // while the firmware still accepts its last lines
     await stopFirmware()
-    await stopEtcd() // which has the last counts of the firmware
+    await stopEtcd() // after the firmware has written its last counters
     if (isEnding) return
     const next = await action()
     isChanging = false

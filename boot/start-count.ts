@@ -1,26 +1,26 @@
-/** Once a version that is good has opened the store, that start is kept there and counted, so that older data are noticed. */
+/** Counts a start once a good version has opened the store, and records it there, so that older data are detected. */
 
 import type { ToFirmware } from '../firmware/channel/protocol.ts'
 import type { Starts } from './platform.ts'
 
 export interface StartCount {
-  /** A firmware is being started. */
+  /** Call it when a firmware starts. */
   begin(): void
-  /** The store is open, and what has opened it is good. */
+  /** Call it when a good version has opened the store. */
   keep(): void
-  /** The store holds this count. */
+  /** Call it when the store has recorded this count. */
   kept(count: number): void
 }
 
 interface StartCountOptions {
-  /** Null where nothing counts; known only once there is a device key. */
+  /** Null if the platform has no counter; available once there is a device key. */
   starts: () => Starts | null
   send: (message: ToFirmware) => void
   print: (text: string) => void
 }
 
 export function createStartCount({ starts, send, print }: StartCountOptions): StartCount {
-  /** The firmware that runs has been told how far we are. */
+  /** True if the running firmware has received the count. */
   let isKept = false
   return {
     begin() {

@@ -1,8 +1,7 @@
 /**
- * Keeps secrets out of core files: nothing of our memory is dumped, whatever the limit and wherever the kernel pipes it.
- *
- * core(5): coredump_filter says which kinds of mappings a core file holds, and children inherit it, so this covers the
- * firmware too. A limit of zero (ulimit -c) would not do: the kernel ignores it when core_pattern names a program.
+ * Keeps secrets out of core files: no memory of the boot manager is dumped, whatever the limit and the kernel's core_pattern.
+ * core(5): coredump_filter selects the mappings of a core file. Children inherit it, so this covers the firmware, too. A limit of
+ * zero (ulimit -c) does not suffice: the kernel ignores it if core_pattern names a program.
  */
 
 import { writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The device key in a 0600 file: made once, before the store exists, and never replaced under an existing store. */
+/** The device key in a file of mode 0600. It is made once, before the store exists, and never replaced while a store exists. */
 
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
@@ -8,12 +8,12 @@ import { writeDurably } from './files.ts'
 export const DEVICE_KEY_BYTES = 32
 
 /**
- * The key, or why there is none: the firmware then comes up Failed and touches nothing. Withheld, the key is not lost:
- * the machine does not give it as it has been started now, and the firmware stays Locked.
+ * The key, or the reason why it is missing: the firmware then starts as Failed and changes nothing. `withheld` means that the key
+ * still exists but the machine does not release it after this start; the firmware stays Locked.
  */
 export type DeviceKey = { key: Uint8Array } | { problem: string; withheld?: boolean }
 
-/** Reads the key; makes one if there is none and the store directory is still empty. The caller wipes it. */
+/** Reads the key, or makes one if there is none and the store directory is empty. The caller wipes it. */
 export function openDeviceKey(path: string, storeDirectory: string): DeviceKey {
   if (!existsSync(path)) {
     if (hasEntries(storeDirectory)) {

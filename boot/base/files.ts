@@ -1,9 +1,9 @@
-/** Files that survive a power cut: temporary name, fsync, rename, fsync of the directory. */
+/** Writes files that survive a power cut: temporary name, fsync, rename, fsync of the directory. */
 
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Readable by the owner only; on disk when it returns. */
+/** Writes a file that only its owner can read. The file is on disk when this returns. */
 export function writeDurably(path: string, bytes: Uint8Array): void {
   const incoming = `${path}.new`
   const file = openSync(incoming, 'w', 0o600)
@@ -18,7 +18,7 @@ export function writeDurably(path: string, bytes: Uint8Array): void {
   syncDirectory(dirname(path))
 }
 
-/** Makes names created in or removed from a directory survive a power cut. */
+/** Makes changes of names in a directory survive a power cut. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, 'r')
   try {

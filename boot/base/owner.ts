@@ -1,4 +1,7 @@
-/** Directories of the users that the firmware, its chat and etcd run as. What those have once, they can change while we look at it. */
+/**
+ * Ownership of directories for the firmware, its chat and etcd. These processes can change the content of their directories at
+ * any time.
+ */
 
 import { chmodSync, lchownSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,8 +9,9 @@ import { join } from 'node:path'
 const CLOSED = 0o700
 
 /**
- * With all that is in it, and never a file that has another name elsewhere. A directory goes last: until then nobody else can put
- * a link into it. What is his is left to him. `id`: user and group; null is us, to whom what is in it need not be given.
+ * Gives a directory and its content to a user, except files with several hard links. A directory changes its owner after its
+ * content: until then no other user can put a link into it. Directories that the user owns already are not entered. `id` is user
+ * and group. Null takes back the directory itself, without its content.
  */
 export function giveTo(directory: string, id: number | null): void {
   if (id === null) takeBack(directory)
@@ -21,7 +25,7 @@ export function giveTo(directory: string, id: number | null): void {
   }
 }
 
-/** So that what we make in it goes with it when it is given again. */
+/** Takes back the directory, so that a later `giveTo` also covers files that the boot manager creates in it. */
 function takeBack(directory: string): void {
   const us = process.geteuid!()
   if (lstatSync(directory).uid === us) return

@@ -1,4 +1,4 @@
-/** A small JSON record on disk that survives a power cut: always the old one or the new one, whole. */
+/** A small JSON record on disk. After a power cut it contains the complete old or the complete new value. */
 
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -7,18 +7,18 @@ import { writeDurably } from './files.ts'
 
 export interface Record<Value> {
   readonly value: Value
-  /** Throws an error of the file system; the value is then the one before. */
+  /** Throws an error of the file system and retains the previous value. */
   save(next: Value): void
-  /** For what must go on when the disk is full: the next boot manager then finds the record as it was before. */
+  /** Continues if the disk is full: the value changes in memory only, and the next boot manager reads the previous one. */
   saveIfPossible(next: Value): void
 }
 
 interface RecordOptions<Value> {
   path: string
   schema: ZodType<Value>
-  /** When there is none yet. */
+  /** Value if the file does not exist. */
   initial: Value
-  /** When it cannot be read. */
+  /** Value if the file cannot be read. */
   damaged: Value
 }
 
@@ -48,7 +48,7 @@ export function openRecord<Value>({ path, schema, initial, damaged }: RecordOpti
       try {
         save(next)
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === undefined) throw error // no error of the disk
+        if ((error as NodeJS.ErrnoException).code === undefined) throw error // not an error of the file system
         value = next
       }
     },

@@ -1,10 +1,10 @@
-/** The public key that update images must be signed with: Ed25519, as a PEM file (RFC 8410 section 4). */
+/** Public key that verifies update images: Ed25519, as a PEM file (RFC 8410 section 4). */
 
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { SettingsError } from './settings-error.ts'
 
-/** The 32 bytes. Null when `path` is only a default and nothing is there; a SettingsError when it is no such key. */
+/** Returns the 32 bytes. Null if `path` is a default and does not exist. Throws a SettingsError if the file holds no such key. */
 export function readReleaseKey(path: string, isDefault: boolean): Uint8Array | null {
   if (isDefault && !existsSync(path)) return null
   let key: KeyObject

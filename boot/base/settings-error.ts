@@ -1,2 +1,2 @@
-/** What is wrong with a setting, or with what it names, in words for the console. */
+/** Describes an invalid setting, or a problem with the file or address that it names, for the terminal. */
 export class SettingsError extends Error {}

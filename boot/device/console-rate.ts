@@ -1,17 +1,18 @@
 /**
- * The log at the rate of a serial line. 115200 baud carry some hundred lines a second, a busy appliance writes thousands;
- * whoever waits for the line then waits for the console. The whole log goes to the syslog server (contract 7.6).
+ * Limits the log to the rate of a serial line. 115200 baud carry about a hundred lines a second, and a busy appliance writes
+ * thousands. Without a limit, the writer would wait for the line. The syslog server receives the complete log (contract section
+ * 7.6).
  */
 
 import type { Platform } from '../platform.ts'
 
-const LINES_PER_SECOND = 50 // less than half of what the line carries
+const LINES_PER_SECOND = 50 // less than half of the line's capacity
 const BURST_LINES = 50
 const NOTICE_MS = 1000
 
 type Print = (text: string) => void
 
-/** Prints what the rate allows, and says how many lines it has left out as soon as it can. */
+/** Prints lines within the rate, and reports the number of omitted lines as soon as possible. */
 export function limitLines(print: Print, now: () => number = () => performance.now()): (lines: string[]) => void {
   let credit = BURST_LINES
   let creditAtMs = now()
@@ -38,7 +39,7 @@ export function limitLines(print: Print, now: () => number = () => performance.n
 
 const ACCESS = /^(?:debug|info) +access: /
 
-/** Leaves access lines out while the terminal asks for the passphrase, since they would push the prompt's heading off the screen. */
+/** Omits access lines while the terminal asks for the passphrase: they would push the prompt's heading off the screen. */
 export function keepPrompt(
   { isAsking, print }: Parameters<Platform['logTo']>[0],
   write: (lines: string[]) => void,

@@ -1,6 +1,6 @@
 /**
- * Marks on the ESP about the data partition, which tell the next start what a power cut has interrupted. The version that was
- * good stands there as well: its record lies on the partition, and goes with it.
+ * Marks on the ESP about the data partition, which tell the next start what a power cut has interrupted. The good version is
+ * stored there, too, since its record on the partition is lost with the partition.
  */
 
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -8,20 +8,20 @@ import { parseVersion } from '../../firmware/release/version.ts'
 import { syncDirectory, writeDurably } from '../base/files.ts'
 
 export interface DataMarks {
-  /** The partition has been made once. */
+  /** True once the partition has been made. */
   isMade(): boolean
-  /** From the decision to make the partition until it is complete. */
+  /** True from the decision to make the partition until it is complete. */
   isToBeMade(): boolean
-  /** The version that was good at that decision; null if none was known. */
+  /** The good version at the time of that decision; null if none was known. */
   goodVersion(): string | null
   setToBeMade(goodVersion: string | null): void
   setMade(): void
 }
 
 interface DataMarksOptions {
-  /** On the ESP. */
+  /** Directory on the ESP. */
   directory: string
-  /** Makes the ESP writable for one change. */
+  /** Makes the ESP writable during the callback. */
   change: (write: () => void) => void
 }
 
@@ -61,7 +61,7 @@ export function createDataMarks({ directory, change }: DataMarksOptions): DataMa
       const text = readFileSync(path(GOOD_VERSION), 'utf8')
       return parseVersion(text) === null ? null : text
     },
-    // The version first: without the other mark it means nothing.
+    // The version first: it has no meaning without the other mark.
     setToBeMade: (goodVersion) => {
       if (isSet(TO_BE_MADE)) return
       if (goodVersion === null) clear(GOOD_VERSION)

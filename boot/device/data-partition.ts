@@ -1,10 +1,9 @@
 /**
- * The data partition: made when it is new, checked at each start, and never made anew unless a factory reset asks for
- * it. Whatever cannot be mended is said, and left as it is.
- *
- * A mark on the ESP (data-marks.ts) stands from the decision to make it until it is whole, so that a power cut in between
- * cannot leave half of it. A freshly flashed partition begins with zeros. So may one that something has written over: a
- * second mark stands from the first time on that it was made.
+ * The data partition: made on a new device, checked at each start, and made again only for a factory reset. Damage that cannot be
+ * repaired is reported, and the partition is left unchanged.
+ * A mark on the ESP (data-marks.ts) is set from the decision to make the partition until it is complete, so that a power cut
+ * cannot leave half of it. A newly flashed partition begins with zeros, but so may an overwritten one. Therefore a second mark is
+ * set once the partition has been made.
  */
 
 import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync } from 'node:fs'
@@ -18,8 +17,9 @@ import { checkFileSystem } from './system/file-system-check.ts'
 import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './system/mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './system/programs.ts'
 
-const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and its first tables there
-// mke2fs(8). Few files, most of them large. What is kept back is for us: the firmware cannot fill the disk to the last block.
+const FLASHED_ZERO_BYTES = 1024 * 1024 // contains the superblock and the first tables of a file system
+// mke2fs(8). Few files, most of them large. The reserved blocks are for the boot manager: the firmware cannot fill the disk
+// completely.
 export const MAKE_FILE_SYSTEM = [
   '-q',
   '-F',
@@ -36,17 +36,17 @@ export const MAKE_FILE_SYSTEM = [
 ]
 
 interface DataPartition {
-  /** Mounts it, after making or checking it. Resolves with what makes it unusable, or null. */
+  /** Makes or checks the partition, then mounts it. Resolves with the reason why it is unusable, or null. */
   open(): Promise<string | null>
-  /** From now on everything on it goes, by `erase` or by the next `open`, but that `goodVersion` is good. */
+  /** Marks the partition for erasure by `erase` or the next `open`. Only the fact that `goodVersion` is good survives. */
   condemn(goodVersion: string | null): void
-  /** Everything on it goes, once it is condemned. What a power cut interrupts is finished by the next `open`. */
+  /** Erases the partition after `condemn`. The next `open` completes an erasure that a power cut has interrupted. */
   erase(): Promise<void>
 }
 
 interface DataPartitionOptions {
   disk: OurDisk
-  /** Destroys the keys on it and those that belong to it, before everything else goes. */
+  /** Destroys the keys on the partition and those in the TPM, before anything else is erased. */
   forgetKeys: () => void
   say: (text: string) => void
 }
@@ -54,11 +54,11 @@ interface DataPartitionOptions {
 export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOptions): DataPartition {
   const marks = createDataMarks({ directory: `${ESP}/EFI/coffer`, change: withWritableEsp })
 
-  /** With the mark standing. */
+  /** Requires that the mark is set. */
   async function make(): Promise<void> {
     await mustRun('/usr/sbin/mke2fs', [...MAKE_FILE_SYSTEM, disk.data])
     mountData(disk.data)
-    chmodSync(DATA, 0o711) // the firmware passes through to its store and sees nothing else
+    chmodSync(DATA, 0o711) // the firmware can reach its store, but list nothing else
     mkdirSync(STORE, { mode: 0o700 })
     chownSync(STORE, FIRMWARE_ID, FIRMWARE_ID)
     const goodVersion = marks.goodVersion()
@@ -67,7 +67,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
     marks.setMade()
   }
 
-  /** The disk is in use, so that the kernel does not read its table anew; it is told of this one partition. */
+  /** Enlarges the partition. The kernel does not reread the table of a disk in use, so it is informed of this partition only. */
   async function grow(): Promise<void> {
     const number = String(disk.dataNumber)
     const quietly = ['--quiet', '--no-reread', '--no-tell-kernel']
@@ -76,20 +76,20 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
   }
 
   /**
-   * Zeros over everything, which disks with a command for it write at once; then it is discarded, where the disk can,
-   * so that flash memory is erased as well.
+   * Overwrites the partition with zeros, quickly if the disk has a command for it. Then discards it if the disk can, so that
+   * flash memory is erased as well.
    */
   async function wipe(): Promise<void> {
     await mustRun('/usr/sbin/blkdiscard', ['--force', '--zeroout', disk.data])
     await runProgram(BUSYBOX, ['blkdiscard', disk.data])
   }
 
-  /** Those of an installation whose factory reset was interrupted before it came to them. */
+  /** Destroys remaining keys of an installation whose factory reset was interrupted. */
   function forgetLeftKeys(): void {
     try {
       mountData(disk.data)
     } catch (error) {
-      if (error instanceof ProgramError) return // nothing is left, or nothing was there yet
+      if (error instanceof ProgramError) return // the partition is erased already, or was never made
       throw error
     }
     forgetKeys()
@@ -122,10 +122,10 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
         if (error instanceof ProgramError) return `the data partition cannot be mounted: ${error.message}`
         throw error
       }
-      if (!existsSync(STORE)) createStoreCopy(STORE).restore() // which a power cut has interrupted
+      if (!existsSync(STORE)) createStoreCopy(STORE).restore() // completes a restore that a power cut has interrupted
       const losses = findLosses()
       if (losses !== null) unmountData()
-      else if (!marks.isMade()) marks.setMade() // by a version that had no such mark
+      else if (!marks.isMade()) marks.setMade() // made by a version without such a mark
       return losses
     },
     condemn: marks.setToBeMade,
@@ -138,7 +138,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
   }
 }
 
-/** What a repair may leave behind: a file system in order, without what was on it. */
+/** Detects a repaired file system that has lost its content. */
 function findLosses(): string | null {
   if (!existsSync(STORE)) return 'the data partition has lost the store'
   const lost = `${DATA}/lost+found`
@@ -148,7 +148,7 @@ function findLosses(): string | null {
 
 function beginsWithZeros(device: string): boolean {
   const bytes = Buffer.alloc(FLASHED_ZERO_BYTES, 0xff)
-  const zeros = Buffer.alloc(FLASHED_ZERO_BYTES) // compared as a whole: we are interpreted
+  const zeros = Buffer.alloc(FLASHED_ZERO_BYTES) // one comparison, since the boot manager's JavaScript is interpreted
   const file = openSync(device, 'r')
   try {
     return readSync(file, bytes, 0, bytes.length, 0) === bytes.length && bytes.equals(zeros)

@@ -1,4 +1,7 @@
-/** A version that arrives on a device: what is admitted, where its members go, and that it fits this machine. */
+/**
+ * An incoming version on a device: checks whether it is admitted, where its members are written, and whether it can start on this
+ * machine.
+ */
 
 import { readdirSync, statSync } from 'node:fs'
 import { readDiskUsage } from '../../firmware/base/disk-space.ts'
@@ -22,11 +25,14 @@ interface DeviceIncomingOptions extends Pick<SlotsOptions, 'own' | 'releaseKey'>
   isOnTrial: () => boolean
 }
 
-const ESP_RESERVE_BYTES = 1024 * 1024 // for directories, and what the boot loader writes
+const ESP_RESERVE_BYTES = 1024 * 1024 // for directories and writes of the boot loader
 
 export const kernelMemberOf = (architecture: MachineArchitecture): string => `coffer-${architecture}.efi`
 
-/** Throws `SlotConflict` or `SlotError` for what is not admitted; what is takes the place of the spare root file system. */
+/**
+ * Its methods throw `SlotConflict` or `SlotError` if a version is not admitted. An admitted version overwrites the spare root
+ * file system.
+ */
 export function createDeviceIncoming(options: DeviceIncomingOptions): Incoming {
   const { esp, spareRoot, architecture, secureBoot, minimum, own, isOnTrial } = options
   const [kernelMember, rootMember] = [kernelMemberOf(architecture), `coffer-${architecture}.root`]
@@ -44,7 +50,7 @@ export function createDeviceIncoming(options: DeviceIncomingOptions): Incoming {
     if (esp.bytesWithout(others) < kernel.size + ESP_RESERVE_BYTES)
       throw new SlotError('The ESP has no room for its kernel')
     if (spareRoot.bytes < root.size) throw new SlotError('The partition has no room for its root file system')
-    // From now on their root file system is written over.
+    // From now on their root file system is overwritten.
     esp.change(({ remove }) => others.forEach(remove))
     esp.open()
   }
@@ -62,12 +68,12 @@ export function createDeviceIncoming(options: DeviceIncomingOptions): Incoming {
   })
 }
 
-/** The versions on the ESP but this one. */
+/** All versions on the ESP except this one. */
 export const othersThan = (own: string, esp: Esp): BootEntry[] => esp.entries().filter(({ version }) => version !== own)
 
 export const isTried = (entry: BootEntry): boolean => entry.counter !== null && !isLastResort(entry)
 
-/** The version on trial begins with a copy of the store. */
+/** Throws a SlotError unless the disk has room for a copy of the store, with which a trial begins. */
 export function refuseWithoutRoom(dataDirectory: string, storeDirectory: string): void {
   const { freeBytes } = readDiskUsage(dataDirectory)
   const storeBytes = readdirSync(storeDirectory).reduce(

@@ -1,4 +1,4 @@
-/** The device platform: the appliance's own machine, started from its image. */
+/** The device platform: the appliance's own machine, booted from its image. */
 
 import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
@@ -32,22 +32,22 @@ import { CHAT, DATA, ESP, ETCD, mountEfiVariables, mountEsp, remountEsp, STORE }
 import { createTimeKeeper } from './time.ts'
 import { feedWatchdogs } from './watchdog.ts'
 
-const ETCD_PROGRAM = '/usr/bin/etcd' // not in every image
+const ETCD_PROGRAM = '/usr/bin/etcd' // absent in some images
 const RELEASE_KEY = '/app/release.pub'
-const RELEASE = '/app/release.json' // of the same time as everything on the image
-const NOWHERE = '/run/no-data' // stands for the data partition when that is unusable
-const HOST = '::' // IPv4 as well
+const RELEASE = '/app/release.json' // has the timestamp of the image
+const NOWHERE = '/run/no-data' // replaces an unusable data partition
+const HOST = '::' // includes IPv4
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
-const ISOLATED_MAX_MS = 24 * 3_600_000 // what a host has when nothing is said
+const ISOLATED_MAX_MS = 24 * 3_600_000 // the default of a host
 const CHAT_PORT = 9443
 
 const POWER_OFF = { exitCode: 0 }
 const RESTART = { exitCode: 1 }
 
-const READ_MS = 30_000 // long enough to read what stands on the console before the machine restarts
+const READ_MS = 30_000 // time to read the terminal before the machine restarts
 
-/** What is wrong with the machine is said on the console; then it is tried again, by a restart. */
+/** Reports problems of the machine on the terminal, then restarts it for another attempt. */
 export async function openDevice(early: Early, say: (text: string) => void): Promise<Platform> {
   feedWatchdogs()
   try {
@@ -129,7 +129,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       makeDirectory: () => makeChatDirectory(chatDirectory),
     },
     etcd,
-    lock: null, // when we end, so does the machine
+    lock: null, // the machine ends with the boot manager
     early,
     sharesTerminal: false,
     deviceKey: () => minimum.guard(keys.open()),
@@ -168,7 +168,7 @@ const openRunner = (): EtcdRunner =>
     directory: ETCD,
     listenUrl: (peerUrl) => listenUrlAt(HOST, peerUrl),
     users: { etcdId: ETCD_ID, firmwareId: FIRMWARE_ID },
-    secretDirectory: '/run', // in memory, as all but the data partition
+    secretDirectory: '/run', // in memory, as all except the data partition
   })
 
 function makeNowhere(storeDirectory: string): void {
@@ -176,7 +176,7 @@ function makeNowhere(storeDirectory: string): void {
   chownSync(storeDirectory, FIRMWARE_ID, FIRMWARE_ID)
 }
 
-/** The chat makes everything in it by itself. */
+/** The chat itself creates the content. */
 function makeChatDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   chownSync(path, CHAT_ID, CHAT_ID)

@@ -1,10 +1,10 @@
 /**
- * The versions on a device: unified kernel images on the ESP, of which the boot loader starts the newest one that is
- * good or has tries left, and their root file systems in two partitions.
- *
- * The ESP counts tries; the record on the data partition says why one failed, and which version runs and is good: another
- * one that is counted is on trial. A try is a start of the machine. At most two versions stay: what runs, and what is
- * tried or ran before. The latter goes as soon as an upload is admitted, which takes the place of its root.
+ * The versions on a device: unified kernel images on the ESP, and their root file systems in two partitions. The boot loader
+ * starts the newest version that is good or has tries left.
+ * The ESP counts tries, each of which is a start of the machine. The record on the data partition holds the reason of a failed
+ * try, and the running version that is good; any other version with a counter is on trial. At most two versions exist: the
+ * running one, and one on trial or the previous one. The previous one is removed when an upload is admitted, which overwrites its
+ * root file system.
  */
 
 import { isNewer } from '../../firmware/release/version.ts'
@@ -22,9 +22,8 @@ import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
 interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own' | 'releaseKey'> {
-  /** Root of the data partition. */
   dataDirectory: string
-  /** Null when the machine was not started from its ESP: then nobody counts tries, and no update is taken. */
+  /** Null if the machine was not booted from its ESP. Then no tries are counted and no updates are accepted. */
   boot: { esp: Esp; loader: BootLoader; spareRoot: OurDisk['spareRoot'] } | null
   architecture: MachineArchitecture
   secureBoot: SecureBootState | null
@@ -38,7 +37,7 @@ interface CountedBoot {
 }
 
 export interface DeviceSlots extends Slots {
-  /** The version that ran last and was good, which a factory reset leaves so; null if none has. */
+  /** The last version that was good, which a factory reset preserves; null if there is none. */
   goodVersion(): string | null
 }
 
@@ -56,22 +55,25 @@ export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
 
   const entryOf = (esp: Esp): BootEntry | undefined => entryOfVersion(own.version, esp)
 
-  /** When the disk is full, the next start raises it. */
+  /** Best effort: if the disk is full, the next start raises the minimum. */
   function raiseMinimum(): void {
     try {
       minimum.raise()
     } catch (error) {
-      explain(error) // throws what is no error of the disk
+      explain(error) // rethrows errors other than those of the file system
     }
   }
 
-  /** All its tries are back, where another version stands by. */
+  /** Resets the tries of this version, if another one exists. */
   function recountOwn({ esp }: CountedBoot, entry: BootEntry): void {
     const counter = othersThan(own.version, esp).length > 0 ? ALL_TRIES : null
     if (entryName(own.version, counter) !== entry.file) esp.change(({ recount }) => recount(entry, counter))
   }
 
-  /** It would get its turn when several starts of this one do not get ready, and no device key. */
+  /**
+   * Removes versions that the minimum excludes. The boot loader would start one after several failed starts of this version, but
+   * it would get no device key.
+   */
   function removeRuledOut(machine: CountedBoot): void {
     const { esp } = machine
     const others = othersThan(own.version, esp).filter(({ version }) => minimum.rulesOut(version))
@@ -88,7 +90,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
     record.save({ active: own.version, trial: null, fallback: null })
     removeRuledOut(machine)
     storeCopy.remove()
-    raiseMinimum() // last: until then the version before may still run
+    raiseMinimum() // last, since the previous version can run until then
   }
 
   function endStart(machine: CountedBoot): void {
@@ -110,7 +112,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
     refuseWithoutRoom(dataDirectory, storeDirectory)
     const entry = entryOf(esp)
     esp.change(({ recount, install }) => {
-      // The boot loader takes the newest: an older one gets its turn only when this one stands back.
+      // The boot loader prefers the newest version. To start an older one, this one must rank last.
       if (entry !== undefined && isNewer(own.version, version)) recount(entry, LAST_RESORT)
       else if (entry !== undefined && entry.counter !== null) recount(entry, null)
       install(kernelMemberOf(architecture), version, ALL_TRIES)

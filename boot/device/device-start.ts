@@ -1,6 +1,6 @@
 /**
- * What a start of the device finds: whether the version that runs is on trial, and what became of one that was. The record on
- * the data partition says so together with the counters on the ESP.
+ * Determines at a start of the device whether the running version is on trial, and the result of a previous trial, from the
+ * record on the data partition and the counters on the ESP.
  */
 
 import * as z from 'zod'
@@ -12,9 +12,9 @@ import { isTried, othersThan } from './device-incoming.ts'
 import { ALL_TRIES, type BootEntry, TRIES, type TriesCounter } from './esp/boot-count.ts'
 import type { Esp } from './esp/esp.ts'
 
-/** Versions of the boot manager share it: members may be added, never changed, and unknown ones are passed over. */
+/** All versions of the boot manager share this schema: members may be added but never changed, and unknown ones are ignored. */
 const recordSchema = z.object({
-  /** The version that ran last and was good. */
+  /** The last version that was good. */
   active: z.string().nullable(),
   trial: z.object({ version: z.string(), problem: z.string().nullable() }).nullable(),
   fallback: z.string().nullable(),
@@ -32,7 +32,7 @@ export const openSlotsRecord = (dataDirectory: string) =>
     damaged: { ...FRESH, fallback: 'The record of installed versions is damaged' },
   })
 
-/** For a data partition that is made anew. */
+/** Writes the record of a new data partition. */
 export const recordGoodVersion = (dataDirectory: string, version: string): void =>
   openSlotsRecord(dataDirectory).save({ ...FRESH, active: version })
 
@@ -42,11 +42,11 @@ interface StartOptions {
   record: SlotsRecord
   storeCopy: StoreCopy
   raiseMinimum: () => void
-  /** What will get the device key no more, once what runs is good. */
+  /** True for versions that get no device key once the running version is good. */
   rulesOut: (version: string) => boolean
 }
 
-/** Of a machine whose boot loader counts no tries. */
+/** For a machine whose boot loader counts no tries. */
 export const startUncounted = (own: SlotsOptions['own'], record: SlotsRecord): Running => ({
   ...own,
   trial: false,
@@ -71,12 +71,15 @@ function tryOwn({ own, record, storeCopy }: StartOptions): Running {
   } catch (error) {
     const problem = `it could not be tried because ${explain(error)}`
     noteFailure(record, own.version, problem)
-    throw new Error(problem) // our end is the end of this try
+    throw new Error(problem) // the try ends with the boot manager
   }
   return { ...own, trial: true, counted: false, fallback: null }
 }
 
-/** This version is good. What was tried before it is left; steps that a power cut interrupts are all taken again. */
+/**
+ * Handles the start of a good version: a version that was tried before is given up. All steps are repeated if a power cut
+ * interrupts them.
+ */
 function runProven(options: StartOptions, entry: BootEntry | undefined): Running {
   const { own, esp, record, storeCopy, raiseMinimum, rulesOut } = options
   const others = othersThan(own.version, esp)
@@ -96,18 +99,18 @@ function runProven(options: StartOptions, entry: BootEntry | undefined): Running
   const fallback =
     left === null ? describeTried(tried) : describeFallback(`Version ${left.version}`, left.problem ?? NOT_READY)
   record.saveIfPossible({ active: own.version, trial: null, fallback: fallback ?? record.value.fallback })
-  raiseMinimum() // after what it rules out is gone
+  raiseMinimum() // after the excluded versions are removed
   return { ...own, trial: false, counted, fallback: record.value.fallback }
 }
 
-/** For versions that never got as far as to leave a record. */
+/** Describes a failed version that wrote no record. */
 function describeTried([entry]: BootEntry[]): string | null {
   if (entry === undefined) return null
   const untouched = entry.counter?.done === 0
   return describeFallback(`Version ${entry.version}`, untouched ? 'the boot loader did not start it' : NOT_READY)
 }
 
-/** The next start that gets ready forgets it, unless it is another version's: that tells it. */
+/** Records the reason of a failed try. The next successful start clears it; the start of another version reports it. */
 export function noteFailure(record: SlotsRecord, version: string, problem: string): void {
   record.saveIfPossible({ ...record.value, trial: { version, problem } })
 }
@@ -115,5 +118,5 @@ export function noteFailure(record: SlotsRecord, version: string, problem: strin
 export const entryOfVersion = (version: string, esp: Esp): BootEntry | undefined =>
   esp.entries().find((entry) => entry.version === version)
 
-/** It was good before, and waited while an older version had its turn. */
+/** True for a good version that ranked last while an older version was started. */
 const stoodBack = ({ left, done }: TriesCounter): boolean => left === 0 && done < TRIES

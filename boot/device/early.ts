@@ -1,4 +1,4 @@
-/** The first start of the firmware: before the rest of the boot manager is loaded, so that two cores load both at once. */
+/** Starts the firmware before the rest of the boot manager is loaded, so that two cores load both at once. */
 
 import { totalmem } from 'node:os'
 import { type Early, launchEarly } from '../supervisor/firmware-process.ts'
@@ -6,14 +6,14 @@ import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { FIRMWARE_ID, launcherFor } from './launcher.ts'
 import { STORE } from './system/mounts.ts'
 
-// What the firmware's objects may take of the memory; as much again goes to bodies and to the worker threads.
+// Share of memory for the firmware's JavaScript objects. Request bodies and worker threads take as much again.
 const HEAP_SHARE = 1 / 3
 const CHAT_HEAP_SHARE = 1 / 5
 const HEAP_MEGABYTES_MIN = 96
 const HEAP_MEGABYTES_MAX = 1024
 const MEGABYTE = 1024 * 1024
 
-/** It waits for its start message and has no store until then. */
+/** The firmware waits for its start message and has no store until then. */
 export const launchFirmware = (): Early =>
   launchEarly({
     serves: 'firmware',
@@ -26,5 +26,5 @@ export const launchFirmware = (): Early =>
 export const heapFor = (memoryBytes: number, share = HEAP_SHARE): number =>
   Math.floor(Math.min(Math.max((memoryBytes / MEGABYTE) * share, HEAP_MEGABYTES_MIN), HEAP_MEGABYTES_MAX))
 
-/** Of the chat, which goes first when there is not enough for both. */
+/** Heap of the chat. Its share is smaller: if memory is scarce, the chat must run short before the firmware. */
 export const chatHeapFor = (memoryBytes: number): number => heapFor(memoryBytes, CHAT_HEAP_SHARE)

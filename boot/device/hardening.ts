@@ -1,18 +1,18 @@
-/** Settings of the kernel that take away what an appliance never needs. Linux: Documentation/admin-guide/sysctl. */
+/** Kernel settings that disable features an appliance never needs. Linux: Documentation/admin-guide/sysctl. */
 
 import { readdirSync, writeFileSync } from 'node:fs'
 
 const SETTINGS: readonly [name: string, value: string][] = [
   ['kernel/kptr_restrict', '2'],
   ['kernel/dmesg_restrict', '1'],
-  ['kernel/sysrq', '0'], // a break on the serial line is no command
+  ['kernel/sysrq', '0'], // a break on the serial line must not be a command
   ['kernel/kexec_load_disabled', '1'],
   ['kernel/unprivileged_bpf_disabled', '1'],
-  ['kernel/unprivileged_userns_clone', '0'], // Debian's own
-  ['kernel/perf_event_paranoid', '3'], // Debian's own: not for ordinary users at all
+  ['kernel/unprivileged_userns_clone', '0'], // specific to Debian
+  ['kernel/perf_event_paranoid', '3'], // specific to Debian: denied to all ordinary users
   ['kernel/yama/ptrace_scope', '3'],
   ['kernel/io_uring_disabled', '2'],
-  // No program of the image is to leave its memory on the disk.
+  // No program of the image may write its memory to disk.
   ['kernel/core_pattern', '|/bin/false'],
   ['fs/suid_dumpable', '0'],
   ['fs/protected_hardlinks', '1'],
@@ -28,7 +28,7 @@ const SETTINGS: readonly [name: string, value: string][] = [
   ['net/ipv4/icmp_echo_ignore_broadcasts', '1'],
 ]
 
-/** For every interface, also those that come later. */
+/** For all interfaces, including later ones. */
 const INTERFACE_SETTINGS: readonly [name: string, value: string][] = [
   ['ipv4/conf/*/rp_filter', '1'],
   ['ipv4/conf/*/accept_redirects', '0'],
@@ -36,16 +36,16 @@ const INTERFACE_SETTINGS: readonly [name: string, value: string][] = [
   ['ipv4/conf/*/accept_source_route', '0'],
   ['ipv6/conf/*/accept_redirects', '0'],
   ['ipv6/conf/*/accept_source_route', '0'],
-  // Addresses are what the configuration says and nothing else.
+  // Addresses come from the configuration only.
   ['ipv6/conf/*/accept_ra', '0'],
   ['ipv6/conf/*/autoconf', '0'],
   ['ipv6/conf/*/disable_ipv6', '1'],
 ]
 
-/** After this no module can be loaded until the next start: whatever the device needs is in the kernel by now. */
+/** Disables loading of modules until the next start. The kernel has all modules of the device by now. */
 const LAST: [name: string, value: string] = ['kernel/modules_disabled', '1']
 
-/** What this kernel does not know is left out. */
+/** Skips settings that this kernel does not have. */
 export function hardenKernel(sysctls = '/proc/sys'): void {
   const perInterface = INTERFACE_SETTINGS.flatMap(([pattern, value]) =>
     interfacesOf(`${sysctls}/net/${pattern.slice(0, pattern.indexOf('/*'))}`).map((name): [string, string] => [
@@ -56,7 +56,7 @@ export function hardenKernel(sysctls = '/proc/sys'): void {
   for (const [name, value] of [...SETTINGS, ...perInterface, LAST]) setKernel(`${sysctls}/${name}`, value)
 }
 
-/** `all` and `default` among them; the loopback needs none of this and keeps ::1. */
+/** Includes `all` and `default`, but not the loopback interface, which needs no hardening and keeps ::1. */
 function interfacesOf(directory: string): string[] {
   try {
     return readdirSync(directory).filter((name) => name !== 'lo')
@@ -70,7 +70,7 @@ export function setKernel(path: string, value: string): void {
     writeFileSync(path, value, { flag: 'r+' })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // Missing, or, of those that can only be tightened, already tight.
+    // Missing, or already set, in case of settings that can only be tightened.
     if (code !== 'ENOENT' && code !== 'EPERM' && code !== 'EINVAL') throw error
   }
 }

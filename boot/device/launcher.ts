@@ -1,27 +1,26 @@
 /**
- * How the firmware is started: as a user without any privilege and without a way back to one. setpriv(1), capabilities(7).
- *
- * Node's permission model (firmware-process.ts) confines what JavaScript can do; this holds for native code as well.
+ * Starts the firmware as a user without privileges, and without a way to regain them. setpriv(1), capabilities(7).
+ * Node's permission model (firmware-process.ts) confines JavaScript; this also confines native code.
  */
 
 import { BUSYBOX } from './system/programs.ts'
 
-/** The firmware's user and group. */
+/** User and group of the firmware. */
 export const FIRMWARE_ID = 1000
-/** The chat's; 1001 keeps the time. */
+/** User and group of the chat; 1001 is the time service. */
 export const CHAT_ID = 1002
-/** That of a cluster's etcd. */
+/** User and group of a cluster's etcd. */
 export const ETCD_ID = 1003
 
-const DESCRIPTORS_MAX = 4096 // connections of clients, of which the listener allows far fewer
+const DESCRIPTORS_MAX = 4096 // connections of clients; the listener allows far fewer
 const CHAT_DESCRIPTORS_MAX = 16_384 // ten thousand clients that wait for events
-// When memory runs out the kernel ends the firmware, which comes back, and never the boot manager (oom_score_adj is -1000).
+// If memory runs out, the kernel ends the firmware, which restarts, and never the boot manager (oom_score_adj is -1000).
 const SACRIFICE = 500
-const ETCD_SACRIFICE = 600 // without it the firmware signs on
+const ETCD_SACRIFICE = 600 // the firmware continues to sign without it
 
 export const launcherForChat = (): string[] => launcherFor(CHAT_ID, { descriptorsMax: CHAT_DESCRIPTORS_MAX })
 
-/** What it makes is for it and the group of its directory. */
+/** The umask permits access by the user and the group of the directory. */
 export const launcherForEtcd = (): string[] => launcherFor(ETCD_ID, { sacrifice: ETCD_SACRIFICE, umask: '0007' })
 
 interface Limits {
@@ -37,7 +36,7 @@ export function launcherFor(
   const script = [
     ...(umask === undefined ? [] : [`umask ${umask}`]),
     `ulimit -c 0; ulimit -n ${descriptorsMax}; echo ${sacrifice} >/proc/self/oom_score_adj`,
-    'unset PATH PWD SHLVL; exec "$@"', // the shell's own
+    'unset PATH PWD SHLVL; exec "$@"', // set by the shell
   ].join('\n')
   return [
     ...[BUSYBOX, 'sh', '-c', script, 'firmware'],

@@ -1,8 +1,7 @@
 /**
- * The system clock. Its time comes from the hardware clock (the kernel reads it) and is never written back: what an
- * Administrator sets is an offset to it, which the firmware keeps sealed in the store (firmware/base/clock.ts).
- *
- * A device without a hardware clock starts in 1970. There the clock goes on from the last time it knew.
+ * The system clock. The kernel sets it from the hardware clock, and Coffer never writes the time back: the time set by an
+ * administrator is an offset, which the firmware stores sealed (firmware/base/clock.ts).
+ * A device without a hardware clock starts in 1970. Its clock continues from the last time recorded.
  */
 
 import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs'
@@ -11,7 +10,7 @@ import { BUSYBOX, mustRunNow } from './system/programs.ts'
 const NOTE_MS = 10 * 60_000
 
 export interface SystemClock {
-  /** Milliseconds since the epoch. */
+  /** Unix time in milliseconds. */
   now(): number
   set(timeMs: number): void
 }
@@ -21,7 +20,7 @@ const systemClock: SystemClock = {
   set: (timeMs) => mustRunNow(BUSYBOX, ['date', '-u', '-s', `@${Math.ceil(timeMs / 1000)}`]),
 }
 
-/** `builtMs` is when this image was made, which no time since then can be before. The note is a file's time. */
+/** `builtMs` is the build time of the image, a lower bound of the time. The note stores the time as a file's timestamp. */
 export function keepTime(
   notePath: string,
   builtMs: number,

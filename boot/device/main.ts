@@ -1,4 +1,4 @@
-/** The boot manager on the device. Its exit code tells /sbin/init what comes next: 0 power off, anything else a restart. */
+/** The boot manager on the device. Its exit code controls /sbin/init: 0 powers off, any other code restarts. */
 
 import { preventCoreFiles } from '../base/core-files.ts'
 import { launchFirmware } from './early.ts'

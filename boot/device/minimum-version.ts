@@ -1,12 +1,11 @@
 /**
- * The oldest version that this device still runs: what a released version says of itself once it is good. It can only
- * rise, so that an old image with a known weakness, signed as it is, has no way back onto the device.
- *
- * The record is sealed by the device key, and the device key is not given to a version that is older. Where the TPM has a
- * counter, it counts the starts that were good, and the record holds its value: one that was put back is of an earlier
- * start, and nobody gets the key. So it is with the store, which firmware/last-start.ts looks after. Each start goes in
- * this order, so that a power cut leaves record and store at the counter or ahead of it, never behind: the store takes the
- * next value, then the record, then the counter. On trial nothing is counted: the store may have to be put back by us.
+ * The oldest version that this device still runs: the rollback floor of a released version, once that version is good. It only
+ * rises, so that an old image with a known weakness cannot return to the device although its signature is valid.
+ * The record is sealed with the device key, and older versions do not get the device key. If the TPM has a counter, the counter
+ * counts good starts, and the record holds its value. A restored older record belongs to an earlier start, so the key is
+ * withheld. The same holds for the store, which firmware/last-start.ts checks. Each start first writes the next value to the
+ * store, then to the record, then raises the counter, so that after a power cut record and store are never behind the counter. A
+ * version on trial is not counted, since the boot manager may have to restore the store.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -21,42 +20,51 @@ import { explain, SlotConflict } from '../versions/slot-error.ts'
 import type { TpmCounter } from './key/device-key.ts'
 
 export interface MinimumVersion extends Starts {
-  /** The device key, unless the record stands against it. */
+  /** Returns the device key, or withholds it if the record excludes this version. */
   guard(deviceKey: DeviceKey): DeviceKey
-  /** Throws a SlotConflict for a version that is too old. */
+  /** Throws a SlotConflict if the version is too old. */
   admit(version: string): void
-  /** What runs is good: its floor holds from now on, or from the next `guard` on. Throws an error of the file system. */
+  /**
+   * Call it when the running version is good. Its floor holds from now on, or from the next `guard`. Throws an error of the file
+   * system.
+   */
   raise(): void
-  /** Whether this version is too old once `raise` was called. */
+  /** True if the version will be too old after `raise`. */
   rulesOut(version: string): boolean
 }
 
 interface MinimumVersionOptions {
   path: string
-  /** Without a store the record is made, unless there is one of this key; with one it has to be there. Looked at right after the key was taken out. */
+  /**
+   * With an empty store the record is made, unless one of this key exists. Otherwise the record must exist. The store is checked
+   * right after the key was opened.
+   */
   storeDirectory: string
-  /** What runs. */
+  /** The running version. */
   version: string
   rollbackFloor: string
-  /** Null: a record that was put back goes unnoticed. */
+  /** Null if the machine has none: then a restored older record is not detected. */
   counter: TpmCounter | null
 }
 
 interface Known {
   sealKey: Uint8Array
   minimum: string
-  /** At the counter's value, or ahead of it. */
+  /** Equal to the counter's value, or ahead of it. */
   count: number | null
 }
 
 const PURPOSE = 'coffer minimum version'
-// Each start that was not counted to its end leaves the store one further ahead. It bounds what a start wears of the TPM.
+// Each start that was not counted completely leaves the store one further ahead. The limit bounds the wear of the TPM at one start.
 const STEPS_MAX = 16
 
 export function createMinimumVersion(options: MinimumVersionOptions): MinimumVersion {
   const { path, storeDirectory, version, rollbackFloor, counter } = options
   const isEmpty = () => hasNothing(storeDirectory)
-  /** When the key was taken out. A store that is emptied later, as by a copy that is put back, was one of this key. */
+  /**
+   * True if the store was empty when the key was opened. A store that is emptied later, such as by restoring a copy, belonged to
+   * this key.
+   */
   const isNew = isEmpty()
   /** Set by the first `guard`. */
   let known: Known | null = null
@@ -80,7 +88,7 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
       : { sealKey, minimum, count: count === undefined ? null : Number(count) }
   }
 
-  /** What stands against giving the key. */
+  /** Returns the reason for withholding the key, or null. */
   function check(key: Uint8Array): string | null {
     if (known === null) {
       const sealKey = deriveSealKey(key, PURPOSE)
@@ -91,7 +99,7 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
           return 'the record of the oldest version allowed is of an earlier start: older data have been put back'
         known = found
       } else if (isNew && isEmpty()) {
-        // One that is there is of the key before, which a start that was interrupted has left without a store.
+        // An existing record belongs to the previous key, of an interrupted first start without a store.
         write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
       } else return `the record of the oldest version allowed ${isThere ? 'has been changed' : 'is missing'}`
     }
@@ -146,7 +154,7 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
 
 const tooOld = (minimum: string): string => `older than ${minimum}, the oldest that this device still runs`
 
-/** What cannot be read may hold something. */
+/** False if the directory cannot be read: it may contain files. */
 function hasNothing(directory: string): boolean {
   try {
     return readdirSync(directory).length === 0

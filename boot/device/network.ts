@@ -1,4 +1,4 @@
-/** The address of the device on its network, static as the configuration says: contract section 4.7. */
+/** Network address of the device, static as configured: contract section 4.7. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Network } from '../../firmware/channel/protocol.ts'
@@ -6,11 +6,11 @@ import { setKernel } from './hardening.ts'
 import { BUSYBOX, mustRunNow, ProgramError } from './system/programs.ts'
 
 const ETHERNET = '1' // ARPHRD_ETHER, linux/if_arp.h
-const ANSWER_MS = 500 // for the answer to the change itself, which goes out by the old address
+const ANSWER_MS = 500 // time for the answer to the change, which is sent from the old address
 const NO_GATEWAY = '0.0.0.0'
 
 export interface NetworkInterface {
-  /** At once when it is the first address, otherwise once the answer to the change is out. */
+  /** Applies the first address at once, later ones after the answer to the change has been sent. */
   apply(network: Network): void
 }
 
@@ -76,7 +76,7 @@ export function createNetwork({
   }
 }
 
-/** The first of the Ethernet interfaces that are hardware, in the kernel's order. */
+/** The first hardware Ethernet interface, in the kernel's order. */
 function findInterface(sysfs: string): string | null {
   const directory = `${sysfs}/class/net`
   const names = readdirSync(directory).filter(
@@ -91,6 +91,6 @@ function findInterface(sysfs: string): string | null {
   }
 }
 
-/** Number of leading ones of a contiguous netmask. */
+/** Prefix length of a contiguous netmask. */
 const prefixOf = (netmask: string): number =>
   netmask.split('.').reduce((bits, byte) => bits + Number(byte).toString(2).replaceAll('0', '').length, 0)

@@ -1,4 +1,4 @@
-/** What the image says of itself: /app/release.json, under the image's signature like everything on it. */
+/** Release data of the image: /app/release.json, which the image's signature covers. */
 
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 /**
- * The device's clock follows a time server, where one is set: chronyd(8) asks it by NTP or NTS (RFC 8915), as a user whose
- * one privilege is to set the clock. Contract section 3.4.
+ * Synchronizes the device's clock with a time server, if one is set: chronyd(8) uses NTP or NTS (RFC 8915), as a user whose only
+ * privilege is to set the clock. Contract section 3.4.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -9,24 +9,24 @@ import { createInterface } from 'node:readline'
 import type { Ntp } from '../../firmware/channel/protocol.ts'
 import { BUSYBOX, mustRunNow } from './system/programs.ts'
 
-/** The user and group of chronyd. */
+/** User and group of chronyd. */
 const TIME_USER = 'time'
 const TIME_ID = 1001
 
 const DIRECTORY = '/run/time'
-const OWN_DIRECTORY = `${DIRECTORY}/own` // where chronyd may write
+const OWN_DIRECTORY = `${DIRECTORY}/own` // writable by chronyd
 const RESTART_MS = 60_000
 
-/** Null where there is no address to ask: the device has no name service. */
+/** Null without an address: the device has no name service. */
 export function configurationOf({ ntpIP, ntsName }: Ntp): string | null {
   if (ntpIP === undefined) return null
   return [
     ntsName === undefined ? `server ${ntpIP} iburst` : `server ${ntsName} iburst nts`,
-    'makestep 1 3', // a start may be years off; later the clock is only made faster or slower
-    'rtcsync', // the hardware clock follows, for the next start
-    'nocerttimecheck 1', // that start has no time to check a certificate by
+    'makestep 1 3', // at a start the clock may be years off; later it is only slewed
+    'rtcsync', // sets the hardware clock for the next start
+    'nocerttimecheck 1', // at that start the clock cannot check certificates
     'ntstrustedcerts /usr/share/ca-certificates/mozilla',
-    'port 0', // nobody is served
+    'port 0', // does not act as a server
     'cmdport 0',
     'bindcmdaddress /',
     `pidfile ${OWN_DIRECTORY}/pid`,
@@ -34,13 +34,13 @@ export function configurationOf({ ntpIP, ntsName }: Ntp): string | null {
   ].join('\n')
 }
 
-/** The name of an NTS server is that of its certificate; where it is, the configuration says. */
+/** The name of an NTS server must match its certificate; the configuration has its address. */
 export const hostsOf = ({ ntpIP, ntsName }: Ntp): string =>
   `127.0.0.1 localhost\n::1 localhost\n${ntsName === undefined ? '' : `${ntpIP} ${ntsName}\n`}`
 
 interface TimeOptions {
   say: (text: string) => void
-  /** The clock has the time of the server. */
+  /** Called when the clock has the time of the server. */
   onTime: () => void
   start?: (configuration: string, hosts: string) => ChildProcess
 }

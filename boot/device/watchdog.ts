@@ -1,24 +1,24 @@
-/** A watchdog restarts the machine when nobody writes to it: linux/Documentation/watchdog/watchdog-api.rst. */
+/** Feeds watchdogs, which restart the machine if they are not written to: linux/Documentation/watchdog/watchdog-api.rst. */
 
 import { fstatSync, writeFileSync, writeSync } from 'node:fs'
 
-const WATCHED = '/run/watched' // until this is there, /sbin/init feeds it
-const DESCRIPTORS = [3, 4, 5] // opened by /init: the kernel's own, and those of the hardware
-const FEED_MS = 5_000 // watchdogs wait half a minute and more
+const WATCHED = '/run/watched' // /sbin/init feeds them until this file exists
+const DESCRIPTORS = [3, 4, 5] // opened by /init: the kernel's own watchdog and hardware ones
+const FEED_MS = 5_000 // watchdogs wait at least half a minute
 
-/** As long as our event loop turns, the watchdogs hear of it. */
+/** Feeds the watchdogs for as long as the event loop runs. */
 export function feedWatchdogs(everyMs = FEED_MS): void {
   const descriptors = DESCRIPTORS.filter(isDevice)
   if (descriptors.length === 0) return
   const feed = () => {
-    for (const descriptor of descriptors) writeSync(descriptor, '\n') // any byte but V, which would switch it off
+    for (const descriptor of descriptors) writeSync(descriptor, '\n') // any byte except V, which would switch the watchdog off
   }
   feed()
   writeFileSync(WATCHED, '')
   setInterval(feed, everyMs).unref()
 }
 
-/** False for all of them when we were started by hand. */
+/** False for all descriptors if the program was started by hand. */
 function isDevice(descriptor: number): boolean {
   try {
     return fstatSync(descriptor).isCharacterDevice()

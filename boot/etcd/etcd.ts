@@ -1,6 +1,6 @@
 /**
- * The etcd of a cluster's member, as another child beside the firmware: it is started when the firmware asks for it, restarted
- * when it crashes, and stays when the firmware does not.
+ * Runs the etcd of a cluster's member as another child process: starts it at the firmware's request, restarts it after a crash,
+ * and continues to run it while the firmware restarts.
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -18,21 +18,20 @@ import { type EtcdRunner, eraseIn, hasDataIn, socketIn } from './runner.ts'
 
 interface EtcdOptions {
   runner: EtcdRunner
-  /** Inherited, see directory-lock.ts. */
+  /** Inherited by the process, see directory-lock.ts. */
   lock: number | null
   send: (message: ToFirmware) => void
   onLines: (lines: string[]) => void
-  /** Called with each process. */
   onLaunch?: (process: ChildProcess) => void
   timeouts?: RestartTimeouts
 }
 
 export interface EtcdKeeper {
-  /** One step after the other, each answered to the firmware. */
+  /** Performs steps one at a time. Each is answered to the firmware. */
   take(step: EtcdStep): void
-  /** Another firmware: what the one before asked for is not answered to it. */
+  /** Call it when a new firmware starts: requests of the previous one are not answered. */
   forget(): void
-  /** Resolves when none runs, with false when one had to be killed. */
+  /** Resolves when etcd has stopped; false if it had to be killed. */
   stop(): Promise<boolean>
 }
 
@@ -40,18 +39,18 @@ const TIMEOUTS: RestartTimeouts = {
   restartMs: 500,
   restartMsMax: 60_000,
   steadyMs: 60_000,
-  stopMsMax: 5000, // to hand its lead over; nothing is lost that it did not keep before it answered
+  stopMsMax: 5000, // time to transfer leadership; all acknowledged data is on disk
 }
-const VERSION_MS_MAX = 60_000 // of a machine that has just been started
-const NICE = -5 // before those that sign: late heartbeats mean elections
+const VERSION_MS_MAX = 60_000 // a machine that has just started is slow
+const NICE = -5 // above threads that sign: late heartbeats cause elections
 const REMOVED = 'it is no member of the cluster any more'
-/** By its own log, when it hears of that. */
+/** Message in etcd's log after its removal from the cluster. */
 const TOLD_WHEN_REMOVED = 'the member has been permanently removed from the cluster'
-/** By its own log, of an address to listen on. */
+/** Message in etcd's log about a listening address. */
 const PORT_TAKEN = 'bind: address already in use'
 const LOST = 'its data is gone, and none is started empty under the name of one that was there'
 
-/** What keeps a step from being done. */
+/** Reason why a step cannot be performed. */
 class EtcdProblem extends Error {
   readonly isConflict: boolean
 
@@ -74,7 +73,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
   const { runner, lock, send, onLines, onLaunch = () => {}, timeouts = TIMEOUTS } = options
   const { directory } = runner
   let run: Run | null = null
-  /** Since it was started for this run. */
+  /** True if etcd had data when this run started. */
   let hadData = false
   let isRemoved = false
   let isPortTaken = false
@@ -85,7 +84,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
   const tell = (lines: string[]) => {
     if (lines.length === 0) return
     onLines(lines)
-    for (const line of lines) send({ type: 'etcdLines', lines: [line] }) // a burst is more than a frame holds
+    for (const line of lines) send({ type: 'etcdLines', lines: [line] }) // one line per message, since a burst exceeds a frame
   }
   const tellState = (next: EtcdState) => {
     state = next
@@ -220,11 +219,11 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
   }
 }
 
-/** One that was killed leaves it behind, and before 3.6 the next one finds it taken. */
+/** Removes the socket of a killed etcd: before 3.6, the next one finds the address in use. */
 function removeSocket(directory: string): void {
   try {
     rmSync(socketIn(directory), { force: true })
-  } catch {} // it will say so itself
+  } catch {} // etcd reports the problem itself
 }
 
 function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run: Run, lock: number | null) {
@@ -235,11 +234,11 @@ function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run
     cwd: directory,
     env: ETCD_ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe', lock ?? 'ignore', identity ?? 'ignore', authority ?? 'ignore'],
-    detached: true, // Ctrl-C reaches the boot manager alone
+    detached: true, // Ctrl-C must reach the boot manager only
   })
   try {
     if (child.pid !== undefined) setPriority(child.pid, NICE)
-  } catch {} // not ours to give, unless we are root
+  } catch {} // requires root
   return child
 }
 
@@ -248,7 +247,7 @@ function conflictAt(listenUrl: string): string | null {
   return portConflict(hostname, Number(port))
 }
 
-/** As the user that it runs as. */
+/** Runs the program as its own user. */
 function versionOf({ launcher, program }: EtcdRunner): Promise<EtcdVersion> {
   const [file, ...parameters] = [...launcher, program, '--version']
   const { promise, resolve, reject } = Promise.withResolvers<EtcdVersion>()
@@ -265,7 +264,7 @@ function versionOf({ launcher, program }: EtcdRunner): Promise<EtcdVersion> {
   return promise
 }
 
-/** One file for both: they never come from two renewals. */
+/** Key and certificate in one file, so that they always match. */
 function identityOf({ certificate, key }: NonNullable<EtcdLaunch['tls']>): Uint8Array {
   const identity = new Uint8Array(certificate.length + 1 + key.length)
   identity.set(certificate)
@@ -274,7 +273,7 @@ function identityOf({ certificate, key }: NonNullable<EtcdLaunch['tls']>): Uint8
   return identity
 }
 
-/** Of what counts once there is data. */
+/** Digest of the parameters that matter once etcd has data. */
 function digestOf({ name, peerUrl, tls }: EtcdLaunch): string {
   const hash = createHash('sha256').update(JSON.stringify([name, peerUrl]))
   if (tls !== null) for (const part of [tls.certificate, tls.key, tls.authority]) hash.update(part).update('\0')

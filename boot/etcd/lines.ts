@@ -1,4 +1,4 @@
-/** Lines of etcd's log, which are JSON, as lines like ours; of many at once, only so many. */
+/** Converts lines of etcd's JSON log to the form of Coffer's log, and limits their rate. */
 
 import { printable } from '../../firmware/base/printable.ts'
 
@@ -10,10 +10,10 @@ const LEVELS: ReadonlyMap<unknown, string> = new Map([
   ['info', 'info'],
   ['warn', 'warning'],
 ])
-/** Of every line, and of no use here. */
+/** Members of every line that are not shown. */
 const PASSED_OVER = new Set(['level', 'ts', 'caller', 'msg', 'stacktrace'])
 
-/** What is left of them. `nowMs` never jumps. */
+/** Returns the converted lines within the rate. `nowMs` must be monotonic. */
 export function createEtcdLines(nowMs: () => number = () => performance.now()): (lines: string[]) => string[] {
   let credit = BURST_LINES
   let creditAtMs = nowMs()
@@ -37,16 +37,16 @@ export function createEtcdLines(nowMs: () => number = () => performance.now()): 
   }
 }
 
-/** Its JSON may hold what the line itself did not: control characters. */
+/** The decoded JSON may contain control characters. */
 const entry = (level: string, text: string): string =>
   `${level.padEnd(7)} etcd: ${printable(text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text)}`
 
-/** What is no JSON, such as how it ends when it has a bug, is a warning as it stands. */
+/** Lines that are not JSON, such as a Go panic, become warnings. */
 function readLine(line: string): string {
   try {
     const value: unknown = JSON.parse(line)
     if (typeof value === 'object' && value !== null) return readMembers(value as Record<string, unknown>)
-  } catch {} // or it is nested so deep that the stack ends
+  } catch {} // not JSON, or nested too deeply for the stack
   return entry('warning', line)
 }
 

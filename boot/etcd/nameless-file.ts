@@ -1,12 +1,15 @@
 /**
- * A file without a name, for a process that reads it through its own descriptor (`/proc/self/fd`, proc(5)) as often as it
- * likes. Nothing of it is left when the last descriptor is closed, however that comes about.
+ * A file without a name. A process reads it through its own descriptor (`/proc/self/fd`, proc(5)) as often as necessary. The file
+ * disappears when the last descriptor is closed, even after a crash.
  */
 
 import { randomBytes } from 'node:crypto'
 import { closeSync, fchownSync, openSync, unlinkSync, writeSync } from 'node:fs'
 
-/** The descriptor. `ownerId`: the one user who can open it; null is us. Throws an error of the file system. */
+/**
+ * Returns the descriptor. `ownerId` is the only user who can open the file; null is the boot manager's user. Throws an error of
+ * the file system.
+ */
 export function openNamelessFile(directory: string, bytes: Uint8Array, ownerId: number | null): number {
   const path = `${directory}/.${randomBytes(16).toString('hex')}`
   const file = openSync(path, 'wx+', 0o600)

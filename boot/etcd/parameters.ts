@@ -1,32 +1,35 @@
-/** What an etcd is started with: https://etcd.io/docs/v3.6/op-guide/configuration/ */
+/** Command line and environment of etcd: https://etcd.io/docs/v3.6/op-guide/configuration/ */
 
 import { isIPv6 } from 'node:net'
 import type { EtcdLaunch } from '../../firmware/channel/protocol.ts'
 import { WRITES_MAX } from '../../firmware/cluster/etcd/limits.ts'
 
-/** Of its client socket, in the directory that it runs in: before 3.5 a socket has a name with a port, and no path. */
+/** Client socket in etcd's working directory. Before 3.5 the name needs a port and has no path. */
 export const SOCKET = 'etcd:0'
-/** In the same directory. */
+/** Data directory, in the same place. */
 export const DATA = 'data'
 
-/** Where it finds what it is not told in arguments, and reads it at each connection. */
+/** Descriptors of credentials, which are not passed as arguments. etcd reads them at each connection. */
 const IDENTITY_DESCRIPTOR = 4
 const AUTHORITY_DESCRIPTOR = 5
 
-const REVISIONS_KEPT = 10_000 // what a watch can still begin at
-// Memory: it holds as many entries as it may have to send to others, and those of a load are large.
+const REVISIONS_KEPT = 10_000 // revisions from which a watch can start
+// Limits memory: etcd retains this many entries for other members, and those of a load are large.
 const SNAPSHOT_ENTRIES = 1000
 const CATCHUP_ENTRIES = 500
 const WALS_MAX = 2
 const MEBIBYTE = 1024 ** 2
-const QUOTA_BYTES_MAX = 2048 * MEBIBYTE // etcd's own; a cluster of a million keys has room in it
+const QUOTA_BYTES_MAX = 2048 * MEBIBYTE // etcd's default, enough for a cluster with a million keys
 const QUOTA_BYTES_MIN = 64 * MEBIBYTE
-const LOG_BYTES = 256 * MEBIBYTE // segments of 64 MB: those that are kept, the one that is written, and the next
-/** Of the disk: the database, the copy of it while it is defragmented, the node's own store, and a rest. */
+const LOG_BYTES = 256 * MEBIBYTE // segments of 64 MB: retained ones, the current one, and the next
+/** Divides the disk among the database, its copy during defragmentation, the node's own store, and spare space. */
 const QUOTA_SHARE = 4
-const SLOW = '1s' // a request that is worth a line of the log
+const SLOW = '1s' // slower requests are logged
 
-/** Nothing of ours. Beyond this much memory Go's collector works harder; with less it would have no room to read its log. */
+/**
+ * Contains no variable of the boot manager. Beyond this limit Go's collector works harder; a lower one would leave no room to
+ * read etcd's log.
+ */
 export const ETCD_ENVIRONMENT = { GOMEMLIMIT: '192MiB' }
 
 export interface EtcdVersion {
@@ -34,13 +37,13 @@ export interface EtcdVersion {
   minor: number
 }
 
-/** From what `etcd --version` prints; null when that is something else. */
+/** Parses the output of `etcd --version`; null if it is in another form. */
 export function readVersion(printed: string): EtcdVersion | null {
   const [, major, minor] = /^etcd Version: (\d+)\.(\d+)\./m.exec(printed) ?? []
   return major === undefined ? null : { major: Number(major), minor: Number(minor) }
 }
 
-/** Of the database, so that it is full before the disk is; `diskBytes`: of the whole file system. */
+/** Quota of the database, which must be full before the disk is. `diskBytes` is the size of the file system. */
 export const quotaFor = (diskBytes: number): number =>
   Math.floor(Math.min(QUOTA_BYTES_MAX, Math.max(QUOTA_BYTES_MIN, (diskBytes - LOG_BYTES) / QUOTA_SHARE)))
 
@@ -64,12 +67,12 @@ export function etcdParameters(
     ...['--auto-compaction-mode=revision', `--auto-compaction-retention=${REVISIONS_KEPT}`],
     ...[`--snapshot-count=${SNAPSHOT_ENTRIES}`, ...catchup(version)],
     ...[`--max-wals=${WALS_MAX}`, `--quota-backend-bytes=${quotaBytes}`],
-    '--pre-vote=true', // one that comes back does not unseat a leader: by default only since 3.5
+    '--pre-vote=true', // a returning member does not unseat the leader; default only since 3.5
     ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn', ...timeouts(version)],
   ]
 }
 
-/** Peers show each other certificates of the cluster's CA, in TLS 1.2 or newer, which is all that Go's client and etcd speak. */
+/** Peers authenticate each other with certificates of the cluster's CA, over TLS 1.2 or newer, the default of Go's client and etcd. */
 const TLS = [
   `--peer-cert-file=/proc/self/fd/${IDENTITY_DESCRIPTOR}`,
   `--peer-key-file=/proc/self/fd/${IDENTITY_DESCRIPTOR}`,
@@ -85,11 +88,11 @@ function catchup(version: EtcdVersion): string[] {
   return []
 }
 
-/** By itself it warns of each request that takes a tenth of a second, which on a small device is each beside many signatures. */
+/** By default etcd warns of each request that takes a tenth of a second, which under signing load on a small device is every request. */
 const timeouts = (version: EtcdVersion): string[] =>
   isKnown(version, 6) ? [`--warning-apply-duration=${SLOW}`, `--warning-unary-request-duration=${SLOW}`] : []
 
-/** At the address that the firmware listens at, with the port that the others use. */
+/** URL of the firmware's listening address with the port that other members use. */
 export function listenUrlAt(host: string, peerUrl: string): string {
   const [, port] = /:(\d+)$/.exec(peerUrl)!
   const address = host === 'localhost' ? '127.0.0.1' : host

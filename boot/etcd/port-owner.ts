@@ -1,11 +1,11 @@
-/** The user who holds a TCP port, by /proc/net/tcp and /proc/net/tcp6 of proc(5), which every user may read. */
+/** Finds the user who listens on a TCP port, from /proc/net/tcp and /proc/net/tcp6 (proc(5)), which all users can read. */
 
 import { readFileSync } from 'node:fs'
 import { isIPv4 } from 'node:net'
 
 const LISTENING = '0A'
 const ANY = /^0+$/
-const MAPPED = '0000000000000000FFFF0000' // ::ffff:0:0/96 in the words of /proc/net/tcp6
+const MAPPED = '0000000000000000FFFF0000' // ::ffff:0:0/96 in the form of /proc/net/tcp6
 
 /** Debian's package etcd-server starts a service of this user, on the same port. */
 const DEBIAN_USER = 'etcd'
@@ -31,7 +31,7 @@ function portOwner(address: string, port: number): string | null {
   return null
 }
 
-/** An IPv4 address as the kernel prints it on the processors that Coffer runs on. */
+/** Formats an IPv4 address as the kernel does on little-endian processors. */
 const littleEndian = (address: string): string =>
   address
     .split('.')
@@ -40,7 +40,7 @@ const littleEndian = (address: string): string =>
     .join('')
     .toUpperCase()
 
-/** From passwd(5); the number if it has no name there. */
+/** Name from passwd(5), or the number if the user has none. */
 function nameOf(uid: string): string {
   const entry = read('/etc/passwd')
     .split('\n')

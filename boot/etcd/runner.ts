@@ -1,4 +1,4 @@
-/** How an etcd runs on a platform: as whom, where, and who else reaches its socket. */
+/** Platform's environment of etcd: its user, its directory, and access to its socket. */
 
 import {
   chmodSync,
@@ -19,27 +19,27 @@ import { DATA, SOCKET } from './parameters.ts'
 
 export interface EtcdRunner {
   readonly program: string
-  /** Put in front of its command line. */
+  /** Prefix of the command line. */
   readonly launcher: readonly string[]
-  /** Its own; it runs in it. */
+  /** etcd's own working directory. */
   readonly directory: string
-  /** Where it listens for the others, who reach it at this address. Asked at each start of its process. */
+  /** Listening address for other members, who use `peerUrl`. Called at each start of etcd. */
   listenUrl(peerUrl: string): string
-  /** Makes the directory if need be. Throws an error of the file system. */
+  /** Throws an error of the file system. */
   makeDirectory(): void
-  /** A file that nobody but it can open. Throws an error of the file system. */
+  /** Opens a file that only etcd can open. Throws an error of the file system. */
   openFile(bytes: Uint8Array): number
 }
 
 export interface EtcdUsers {
-  /** Null: everybody is us. */
+  /** Null if all processes have the boot manager's user. */
   etcdId: number | null
   firmwareId: number | null
 }
 
 interface RunnerOptions extends Pick<EtcdRunner, 'program' | 'launcher' | 'directory' | 'listenUrl'> {
   users: EtcdUsers
-  /** In memory where there is such a place. */
+  /** In memory if possible. */
   secretDirectory: string
 }
 
@@ -51,7 +51,7 @@ export function createRunner({ users, secretDirectory, ...runner }: RunnerOption
       try {
         return openNamelessFile(secretDirectory, bytes, users.etcdId)
       } catch {
-        return openNamelessFile(runner.directory, bytes, users.etcdId) // there is no such place here, or it is full
+        return openNamelessFile(runner.directory, bytes, users.etcdId) // no such directory, or it is full
       }
     },
   }
@@ -60,22 +60,22 @@ export function createRunner({ users, secretDirectory, ...runner }: RunnerOption
 export const socketIn = (directory: string): string => join(directory, SOCKET)
 export const dataIn = (directory: string): string => join(directory, DATA)
 
-const TOGETHER = 0o2750 // what is made in it belongs to the firmware's group: the socket, for whose mode a umask cares
+const TOGETHER = 0o2750 // files in it belong to the firmware's group; the mode of the socket depends on the umask
 const ALONE = 0o700
 const ERASED = 'erased'
 
-/** What is in it etcd makes itself: it could put a link there that leads us anywhere. */
+/** Creates only the directory. etcd creates the content itself, since it could place a link there to misdirect the boot manager. */
 function makeDirectory(path: string, { etcdId, firmwareId }: EtcdUsers): void {
   mkdirSync(path, { recursive: true, mode: ALONE })
   if (etcdId !== null && firmwareId !== null) {
-    giveTo(path, etcdId) // of an etcd that ran as us
+    giveTo(path, etcdId) // files of an etcd that ran as the boot manager's user
     chownSync(path, etcdId, firmwareId)
     chmodSync(path, TOGETHER)
   }
   syncDirectory(dirname(path))
 }
 
-/** Where there is a log, there was a member: etcd's own rule. One that cannot be read may be there. */
+/** True if a member's log exists, which is etcd's own rule. True also if the directory cannot be read. */
 export function hasDataIn(directory: string): boolean {
   try {
     return readdirSync(join(dataIn(directory), 'member', 'wal')).some((name) => name.endsWith('.wal'))
@@ -84,7 +84,7 @@ export function hasDataIn(directory: string): boolean {
   }
 }
 
-/** It goes by another name first, under which nothing takes it for a member's. No link in it is followed. */
+/** Renames the directory first, so that it no longer counts as a member's. Follows no links. */
 export function eraseIn(directory: string): void {
   if (!existsSync(directory)) return
   const erased = join(directory, ERASED)

@@ -1,20 +1,20 @@
-/** The data directory of a host: made if need be, and refused in one line where it cannot be used. */
+/** The data directory of a host: created if necessary, refused with a reason if unusable. */
 
 import { accessSync, constants, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { SettingsError } from '../base/settings-error.ts'
 
-/** What Coffer and its tools (`make image`, `make qemu`, `make cluster`) have in a data directory. */
+/** Entries that Coffer and its tools (`make image`, `make qemu`, `make cluster`) create. */
 const OURS = [
   ...['store', 'device.key', 'release.pub', 'slots', 'factory-reset'],
   ...['development.key', 'development.pub', 'qemu', 'cluster'],
 ]
-/** What a file system of its own begins with, and all that a first start which was cut short may leave. */
+/** Entries of a new file system, and of an interrupted first start. */
 const ANYBODYS = ['lost+found', 'lock']
-const STICKY = 0o1000 // everybody may put files there: inode(7)
+const STICKY = 0o1000 // all users can create files there: inode(7)
 
-/** Its real path. Throws a SettingsError that says why it cannot be used. */
+/** Returns the real path. Throws a SettingsError with the reason if the directory is unusable. */
 export function openDataDirectory(path: string): string {
   try {
     makeDirectory(path)
@@ -30,14 +30,17 @@ export function openDataDirectory(path: string): string {
 const refusal = (path: string, why: string): SettingsError =>
   new SettingsError(`the data directory ${path} cannot be used: ${why}; COFFER_DATA chooses another`)
 
-/** Of the system, as / and /tmp are, or with somebody's files: it would be closed to all others, or opened as a passage. */
+/**
+ * True for system directories such as / and /tmp, and directories with other files: using one would change its permissions for
+ * all users.
+ */
 function isOfOthers(directory: string): boolean {
   const entries = readdirSync(directory)
   if (entries.some((name) => OURS.includes(name))) return false
   return entries.some((name) => !ANYBODYS.includes(name)) || (statSync(directory).mode & STICKY) !== 0
 }
 
-/** One after the other: Node's own way never ends in a file system that takes no directories, such as /proc. */
+/** Creates parents one by one: Node's recursive mode never returns in a file system without directories to create, such as /proc. */
 function makeDirectory(path: string): void {
   const existing = statSync(path, { throwIfNoEntry: false })
   if (existing?.isDirectory()) return

@@ -1,20 +1,19 @@
 /**
- * One boot manager per data directory: an advisory lock (flock(2)) on a file in it.
- *
- * Node has no call for it, so flock(1) locks our descriptor. The lock belongs to the open file, not to a process: the
- * firmware inherits the descriptor, so that after a killed boot manager the next one waits for the old firmware's end.
+ * Ensures one boot manager per data directory with an advisory lock (flock(2)) on a file in it.
+ * Node has no such call, so flock(1) locks the descriptor. The lock belongs to the open file, not to a process: the firmware
+ * inherits the descriptor, so that after a crash of the boot manager the next one waits until the old firmware has ended.
  */
 
 import { spawnSync } from 'node:child_process'
 import { openSync } from 'node:fs'
 
-// An orphaned firmware closes its store as soon as the channel breaks.
+// An orphaned firmware closes its store when the channel breaks.
 const ORPHAN_WAIT_SECONDS = 5
-const LOCKED_BY_OTHER = 75 // any status that flock(1) does not use itself
+const LOCKED_BY_OTHER = 75 // a status that flock(1) does not use itself
 
 export class LockError extends Error {}
 
-/** Returns the descriptor that holds the lock; throws a LockError when somebody else has it. */
+/** Returns the descriptor with the lock. Throws a LockError if another process holds it. */
 export function lockDirectory(path: string): number {
   const file = openSync(`${path}/lock`, 'a', 0o600)
   const { status, error } = spawnSync(

@@ -1,47 +1,46 @@
 /**
- * Who the firmware runs as on a host. Where Coffer is started as root, it is a user that owns nothing but the store: what
- * native code could do inside the firmware ends there. setpriv(1), capabilities(7).
+ * User of the firmware on a host. If Coffer is started as root, the firmware runs as a user that owns only the store, which
+ * confines native code. setpriv(1), capabilities(7).
  */
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync } from 'node:fs'
 import { giveTo } from '../base/owner.ts'
 
-/** Of no account: between the ranges of systemd-homed and of the dynamic users of systemd (systemd.io, "Users, Groups"). */
+/** Id without an account: between the ranges of systemd-homed and of systemd's dynamic users (systemd.io, "Users, Groups"). */
 export const HOST_FIRMWARE_ID = 60_700
-/** The chat's, which is to reach neither the store nor the firmware. */
+/** User of the chat, which can access neither the store nor the firmware. */
 export const HOST_CHAT_ID = 60_701
-/** That of a cluster's etcd. */
+/** User of a cluster's etcd. */
 export const HOST_ETCD_ID = 60_702
 const SETPRIV = '/usr/bin/setpriv'
-const PASSAGE = 0o711 // to the store; what else is in the data directory is closed by itself
+const PASSAGE = 0o711 // gives access to the store; other entries have restrictive modes of their own
 const CLOSED = 0o700
-const RESERVED_PORTS_END = 1024 // below, only root listens, or who has the capability
+const RESERVED_PORTS_END = 1024 // lower ports require root or a capability
 
 interface HostUser {
-  /** User and group; null is us. */
+  /** User and group; null is the boot manager's own. */
   readonly id: number | null
   readonly launcher: readonly string[]
 }
 
 export interface FirmwareUser extends HostUser {
-  /** Of its chat. */
   readonly chat: HostUser
-  /** Null where one that outlives us could not be prevented. */
+  /** Null if the system cannot end etcd together with the boot manager. */
   readonly etcd: HostUser | null
 }
 
 interface HostPaths {
-  /** The data directory, and the store in it. */
+  /** The data directory; the store is inside it. */
   directory: string
   storeDirectory: string
-  /** What else the firmware must reach. */
+  /** Other files that the firmware must read. */
   files: readonly string[]
   ports: readonly (number | null)[]
   chatPort: number
 }
 
-/** Says when the firmware has to run as root. */
+/** Reports if the firmware must run as root. */
 export function chooseFirmwareUser(
   { directory, storeDirectory, files, ports, chatPort }: HostPaths,
   say: (text: string) => void,
@@ -66,8 +65,8 @@ export function chooseFirmwareUser(
 }
 
 /**
- * It has no channel whose end would tell it. The second shell is for us ending before setpriv(1) could ask to be told. What it makes
- * is for it and the group of its directory: inode(7).
+ * Ends etcd with the boot manager, since etcd has no channel that would break. The second shell handles a boot manager that ends
+ * before setpriv(1) has requested the signal. The umask permits access by the user and the group of the directory: inode(7).
  */
 const endsWithUs = (options: readonly string[]): string[] => [
   ...['/bin/sh', '-c', 'umask 0007; ulimit -c 0; exec "$@"', 'etcd'],
@@ -75,7 +74,7 @@ const endsWithUs = (options: readonly string[]): string[] => [
   ...['/bin/sh', '-c', '[ "$PPID" = "$0" ] && exec "$@"', String(process.pid)],
 ]
 
-/** Null when it could be given. */
+/** Returns the reason of a failure, or null. */
 function giveStore(storeDirectory: string): string | null {
   try {
     giveTo(storeDirectory, HOST_FIRMWARE_ID)
@@ -94,7 +93,7 @@ function privileges(ports: readonly (number | null)[]): string[] {
   return [`--bounding-set=${only}`, `--inh-caps=${only}`, `--ambient-caps=${only}`]
 }
 
-/** Null when this user can be, and reaches the files; otherwise what stands against it. */
+/** Returns null if the firmware can run as this user and read the files, else the reason. */
 function tryAs(launcher: readonly string[], files: readonly string[]): string | null {
   const [command, ...parameters] = launcher
   const script = 'for file; do test -r "$file" || { echo "$file"; exit 1; }; done'
@@ -107,7 +106,7 @@ function tryAs(launcher: readonly string[], files: readonly string[]): string | 
   return file ? `another user cannot reach ${file}` : 'this root may not change to another user'
 }
 
-/** Installed versions are no secret, and another user has to read them. */
+/** Installed versions are not secret, and the firmware's user must read them. */
 export function letAllRead(directory: string): void {
   if (!existsSync(directory)) return
   chmodSync(directory, 0o755)

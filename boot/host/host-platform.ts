@@ -1,4 +1,4 @@
-/** The host platform: a developer's machine. Directories stand for the disk, a restart of the firmware for a reboot. */
+/** The host platform: a developer's machine. Directories replace the disk, and a restart of the firmware replaces a reboot. */
 
 import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { PRODUCT } from '../../firmware/channel/product.ts'
@@ -26,11 +26,11 @@ import { openSlots } from './host-slots.ts'
 import { checkPermissions } from './permissions.ts'
 import type { HostSettings } from './settings.ts'
 
-// A sign request may carry 67 MiB; as JSON text, as base64 and as bytes it is held several times over.
+// A sign request may have 67 MiB, which are in memory several times: as JSON, base64 and bytes.
 const HEAP_MEGABYTES = 1024
-const CHAT_HEAP_MEGABYTES = 512 // ten thousand waiting clients, and what a thousand users see
+const CHAT_HEAP_MEGABYTES = 512 // ten thousand waiting clients, and the data of a thousand users
 
-/** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
+/** Creates the data directory if necessary and locks it. Throws a LockError if it is in use, or a SettingsError. */
 export function openHost(settings: HostSettings, say: (text: string) => void = console.log): Platform {
   const {
     dataDirectory,
@@ -102,13 +102,13 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
     early: null,
     sharesTerminal: true,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
-    starts: null, // what is on a host's disk, its owner can change as he likes
-    applyNtp: () => {}, // as is its clock
-    applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
+    starts: null, // the owner of a host can change its disk at will
+    applyNtp: () => {}, // the owner sets the clock, too
+    applyNetwork: () => {}, // the host's administrator sets the network; the setting is only stored and shown
     logTo:
       ({ print }) =>
       (lines) =>
-        print(lines.join('\n')), // in one piece: whoever reads it is woken once
+        print(lines.join('\n')), // in one write, so that the reader wakes up once
     shownAddress: (address) => address,
     prepare: (action) => {
       if (action === 'factoryReset') writeDurably(disk.resetMark, new Uint8Array(0))
@@ -127,7 +127,7 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
 const IN_MEMORY = '/dev/shm'
 const SOCKET_PATH_BYTES_MAX = 107 // unix(7)
 
-/** Null where none is set. Throws a SettingsError. */
+/** Null if no etcd is set. Throws a SettingsError. */
 function openRunner(
   { etcdPath, host }: HostSettings,
   directory: string,
@@ -166,7 +166,7 @@ interface Disk {
   chatDirectory: string
   etcdDirectory: string
   keyPath: string
-  /** Present from the decision until everything is gone, so that a power cut in between cannot leave half of it. */
+  /** Exists from the decision to reset until everything is erased, so that a power cut cannot leave half of it. */
   resetMark: string
 }
 
@@ -177,7 +177,7 @@ function makeDirectory(path: string, parent: string): void {
   syncDirectory(parent)
 }
 
-/** The device key goes first: without it the rest is noise. */
+/** Erases the device key first: without it the remaining data cannot be decrypted. */
 function erase({ directory, storeDirectory, chatDirectory, etcdDirectory, keyPath, resetMark }: Disk): void {
   rmSync(keyPath, { force: true })
   syncDirectory(directory)

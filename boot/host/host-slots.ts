@@ -1,9 +1,7 @@
 /**
- * The versions of the firmware on a host: the one that came with the boot manager, and two slots that updates fill.
- *
- * A new version is on trial until it is healthy. It has three tries; then, or when its files are damaged, the version
- * before it runs again by itself, on the store as that version left it. A bundle of another version that was installed
- * by hand goes before what updates had put into the slots.
+ * The versions of the firmware on a host: the one of the boot manager, and two slots for updates.
+ * A new version is on trial until it is healthy. After three tries, or if its files are damaged, the previous version runs again
+ * on the store as that version left it. A bundle of another version that was installed by hand takes precedence over the slots.
  */
 
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -24,15 +22,15 @@ import {
 import { createStoreCopy } from '../versions/store-copy.ts'
 
 const TRIES = 3
-const OWN = 0 // stands for the version that came with the boot manager
+const OWN = 0 // the version that came with the boot manager
 const SLOTS = [1, 2] as const
 
 const place = z.literal([OWN, ...SLOTS])
 const stateSchema = z.strictObject({
-  /** Version of the boot manager that wrote this. */
+  /** Version of the boot manager that wrote this state. */
   own: z.string(),
   active: place,
-  /** Runs when the active one is damaged. */
+  /** Runs if the active version is damaged. */
   previous: place,
   trial: z.strictObject({ slot: z.literal(SLOTS), triesLeft: z.int(), problem: z.string().nullable() }).nullable(),
   fallback: z.string().nullable(),
@@ -60,7 +58,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     },
   })
 
-  /** Ends the trial in favour of the version before. */
+  /** Ends the trial and returns to the previous version. */
   function leave(problem: string): null {
     storeCopy.restore()
     const fallback = describeFallback(nameOf(record.value.trial!.slot), problem)
@@ -117,7 +115,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
       const previous = record.value.previous === slot ? OWN : record.value.previous
       record.save({ ...record.value, previous, trial: { slot, triesLeft: TRIES, problem: null }, fallback: null })
     } catch (error) {
-      renameSync(slotPath(slot), incomingPath) // still to be committed
+      renameSync(slotPath(slot), incomingPath) // not committed yet
       throw error
     }
     incoming.taken()
@@ -153,17 +151,17 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   }
 }
 
-/** What a bundle needs at least to run on this machine. */
+/** Throws a SlotError unless the bundle has the files that this machine needs. */
 function checkRunnable(names: readonly string[]): void {
   for (const needed of ['firmware.js', `linux-${process.arch}.node`])
     if (!names.includes(needed)) throw new SlotError(`The image does not contain ${needed}`)
 }
 
-/** The places of versions, and what is in them. */
+/** Access to installed versions by place. */
 function createPlaces({ directory, own, releaseKey }: Pick<SlotsOptions, 'directory' | 'own' | 'releaseKey'>) {
   const slotPath = (slot: Place) => `${directory}/${slot}`
 
-  /** The version in a place, or why it cannot run. */
+  /** Returns the version in a place, or the reason why it cannot run. */
   function look(slot: Place): InstalledVersion | { problem: string } {
     if (slot === OWN) return own
     if (releaseKey === null) return { problem: 'there is no release key to verify it with' }
@@ -175,7 +173,7 @@ function createPlaces({ directory, own, releaseKey }: Pick<SlotsOptions, 'direct
     }
   }
 
-  /** From its manifest, if that can be read at all. */
+  /** Name from the manifest, if that can be read. */
   function nameOf(slot: Place): string {
     try {
       const { version } = JSON.parse(readFileSync(`${slotPath(slot)}/manifest.json`, 'utf8')) as { version: unknown }

@@ -1,17 +1,20 @@
-/** Nobody but who runs Coffer reads or writes its data: what is ours is mended, with a line; what is not is refused. */
+/**
+ * Ensures that only the user of Coffer can read or write its data. Corrects permissions of its own files with a notice; refuses
+ * files of other users.
+ */
 
 import { chmodSync, statSync } from 'node:fs'
 import { SettingsError } from '../base/settings-error.ts'
 
-const READ_OR_WRITE = 0o066 // to pass through a directory without these shows nothing of it
+const READ_OR_WRITE = 0o066 // search permission without these reveals no content
 const WRITE = 0o022
 const ANY = 0o077
 const ALL_BUT_ENTER = 0o027
 
 /**
- * `firmwareId` is who may own the store besides us, `chatId` who the chat's directory, `etcdId` who etcd's, which the firmware's
- * group may enter. Throws a SettingsError that names what belongs to somebody else, or what others may read or write and we
- * cannot change.
+ * `firmwareId` may also own the store, `chatId` the chat's directory, and `etcdId` etcd's directory, which the firmware's group
+ * may enter. Throws a SettingsError with the path if another user owns it, or if its permissions are too wide and cannot be
+ * changed.
  */
 export function checkPermissions(
   directory: string,
@@ -40,7 +43,7 @@ export function checkPermissions(
   for (const name of ['slots', 'release.pub', 'lock']) check(`${directory}/${name}`, WRITE)
 }
 
-/** What is in it no other user has put there: in another's a link could lead us anywhere. */
+/** True if the user owns the path. A directory of another user could contain a link to any file. */
 const isOf = (id: number, path: string): boolean => statSync(path, { throwIfNoEntry: false })?.uid === id
 
 function mend(path: string, mode: number, forbidden: number): void {

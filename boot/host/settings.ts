@@ -1,4 +1,4 @@
-/** Settings of the host platform, by environment. A misspelt name or a bad value is refused by name, never guessed. */
+/** Settings of the host platform from the environment. Unknown names and invalid values are refused by name. */
 
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
@@ -6,23 +6,23 @@ import type { LogLevel } from '../../firmware/base/log.ts'
 import { SettingsError } from '../base/settings-error.ts'
 
 export interface HostSettings {
-  /** Absolute; holds the device key, and the store in a directory of its own. */
+  /** Absolute path; contains the device key and the store's directory. */
   dataDirectory: string
   host: string
   /** 0 lets the system choose. */
   port: number
-  /** Of plain HTTP; null for none. */
+  /** Port of plain HTTP; null for none. */
   httpPort: number | null
-  /** Of the chat, once there is one; 0 lets the system choose. */
+  /** Port of the chat, if there is one; 0 lets the system choose. */
   chatPort: number
-  /** False: the page for browsers is not served, whatever an Administrator sets. */
+  /** False disables the web console, whatever an administrator sets. */
   console: boolean
   logLevel: LogLevel
-  /** Absolute; null where there is no clustering. */
+  /** Absolute path; null without clustering. */
   etcdPath: string | null
-  /** How long a node of a cluster goes on without the others; 0 for ever. */
+  /** How long a node continues without the other members; 0 for no limit. */
   isolatedMaxMs: number
-  /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
+  /** Absolute path; null for the default, `release.pub` in the data directory, which may be missing. */
   releaseKeyPath: string | null
 }
 
@@ -38,19 +38,19 @@ const NAMES = [
   'COFFER_LOG',
   'COFFER_RELEASE_KEY',
 ] as const
-/** Settings of our own tools, which a shell may have for all it starts. */
+/** Variables of Coffer's tools, which a shell may export to all programs. */
 const OF_OTHERS = ['COFFER_QEMU_ACCEL', 'COFFER_PROFILE', 'COFFER_PASSPHRASE', 'COFFER_ASKPASS']
 
-/** What Kubernetes and Docker tell every container of a service or container named coffer, or coffer-something. */
+/** Variables that Kubernetes and Docker set for a service or container named coffer or coffer-something. */
 const INJECTED =
   /^COFFER_(NAME|ENV_.+|([A-Z0-9_]+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?))$/
-/** `COFFER_PORT` and `COFFER_SOMETHING_PORT` as they set them. */
+/** Values that they give `COFFER_PORT` and `COFFER_SOMETHING_PORT`. */
 const INJECTED_ADDRESS = /^(tcp|udp|sctp):\/\//
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
 const PORT_MAX = 65535
 
-/** Throws a SettingsError that names the setting. */
+/** Throws a SettingsError with the name of the setting. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): HostSettings {
   refuseUnknownNames(environment)
   return {
@@ -77,13 +77,13 @@ function refuseUnknownNames(environment: Readonly<Record<string, string | undefi
   if (unknown !== undefined) throw new SettingsError(`${unknown} is not a setting; there are ${NAMES.join(', ')}`)
 }
 
-/** Undefined for what an orchestrator has put in the place of a setting. */
+/** Undefined if an orchestrator has set the variable. */
 const own = (value: string | undefined): string | undefined =>
   value !== undefined && INJECTED_ADDRESS.test(value) ? undefined : value
 
 function readDirectory(value: string): string {
   if (value === '') throw new SettingsError('COFFER_DATA is empty; it names the data directory')
-  // Node's permission model reads an asterisk in an allowed path as a wildcard.
+  // Node's permission model treats an asterisk in an allowed path as a wildcard.
   if (value.includes('*')) throw new SettingsError('COFFER_DATA must not contain an asterisk')
   return resolve(value)
 }

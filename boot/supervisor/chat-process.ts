@@ -1,4 +1,4 @@
-/** The chat's process beside the firmware's: there while the firmware wants one, joined to it, restarted as it is. */
+/** The chat process: started while the firmware wants one, connected to it, and restarted like it. */
 
 import type { ChildProcess } from 'node:child_process'
 import type { ChatWish } from '../../firmware/channel/protocol.ts'
@@ -6,28 +6,28 @@ import { type FirmwareCommand, launch } from './firmware-process.ts'
 import { type ProcessTimeouts, supervise } from './supervise.ts'
 
 interface SupervisedChatOptions {
-  /** Asked at each start; what it throws counts as a crash. */
+  /** Called at each start; an exception counts as a crash. */
   command: () => FirmwareCommand
-  /** Inherited, see directory-lock.ts. */
+  /** Inherited by the process, see directory-lock.ts. */
   lock: number | null
-  /** Called with each process when it begins. */
+  /** Called with each new process. */
   onLaunch: (process: ChildProcess) => void
-  /** It has crashed several times in a row. It is started again all the same, after a longer and longer wait. */
+  /** Called after several crashes in a row. The chat is still restarted, after increasing delays. */
   onDown: (problem: string) => void
   onLines: (lines: string[]) => void
   timeouts?: ProcessTimeouts
 }
 
 export interface SupervisedChat {
-  /** The last wish counts; `fresh` ends the one that runs. */
+  /** The last wish counts. `fresh` restarts a running chat. */
   want(wish: ChatWish): void
-  /** Resolves when none runs, with false when one had to be killed. */
+  /** Resolves when the chat has stopped; false if it had to be killed. */
   stop(): Promise<boolean>
 }
 
 /**
- * From so many crashes in a row on the chat counts as failed. It still comes back by itself: one request that crashes the chat
- * must not take it from everybody until an administrator acts.
+ * After this number of crashes in a row the chat counts as failed. It is still restarted: a request that crashes the chat must
+ * not disable it until an administrator acts.
  */
 const CRASHES_TOLD = 3
 
@@ -53,9 +53,9 @@ export function createChatProcess(options: SupervisedChatOptions): SupervisedCha
     ...(timeouts !== undefined && { timeouts }),
   })
 
-  /** One wish after the other; those that others have overtaken are passed over. */
+  /** Processes wishes one at a time; skips those that were superseded. */
   const follow = async () => {
-    await null // until `following` is set
+    await null // lets `following` be set first
     while (wish !== null) {
       const next = wish
       wish = null
@@ -66,7 +66,7 @@ export function createChatProcess(options: SupervisedChatOptions): SupervisedCha
   }
 
   const want = (next: ChatWish) => {
-    // What was to end has not ended yet.
+    // The process to end has not ended yet.
     const isEnding = wish === 'fresh' || wish === 'none'
     wish = next === 'running' && isEnding ? 'fresh' : next
     following ??= follow()

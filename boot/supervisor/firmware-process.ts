@@ -1,7 +1,7 @@
 /**
- * A process of the firmware or of the chat, confined by Node's permission model (Node.js documentation, "Permissions"): it
- * reads its program, reads and writes its own directory, and has network, threads and the SQLite addon. No other file, no
- * child processes, no debugger. It does nothing before it is sent its `start` message.
+ * A process of the firmware or of the chat, confined by Node's permission model (Node.js documentation, "Permissions"). It can
+ * read its program, read and write its own directory, and use the network, threads and the SQLite addon. It has no other files,
+ * no child processes and no debugger. It waits for its `start` message.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -10,20 +10,20 @@ import { availableParallelism } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { LINK_DESCRIPTOR } from '../../firmware/channel/channel.ts'
 
-// Of the heap, where new objects are made. The larger, the fewer times the collector copies what requests under way hold, and
-// three times as much is taken: the firmware's is what its bound on memory leaves room for. V8 rounds up to a power of two.
+// Share of the heap for new objects. A larger nursery means fewer copies of objects that pending requests hold, but it takes three
+// times its size. The firmware's limit on memory leaves that much room. V8 rounds up to a power of two.
 const NURSERY_SHARE = 1 / 32
 const NURSERY_MEGABYTES_MIN = 4
 const NURSERY_MEGABYTES_MAX = { firmware: 8, chat: 16 }
 
-// Those that collect garbage and compile beside the others: as many as cores they do not need to share.
+// Threads for garbage collection and compilation: as many as fit the other cores.
 const V8_THREADS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
 
 /**
- * Nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there. The C library overwrites what is given
- * back to it, all of it, which nobody else could do for copies that the runtime and its libraries make of secrets: mallopt(3)
- * M_PERTURB. What each thread keeps for itself is exempt, and so none does. Two arenas are for all threads: each keeps what is
- * free in it, and with one for each thread that is a tenth of the firmware's memory.
+ * Contains no variable of the boot manager: no NODE_OPTIONS, proxies or credentials. M_PERTURB of mallopt(3) makes the C library
+ * overwrite all freed memory, including copies of secrets that the runtime and its libraries make. Per-thread caches are exempt
+ * from that, so they are disabled. Two arenas serve all threads: each retains its free memory, and one arena per thread would
+ * cost a tenth of the firmware's memory.
  */
 export const FIRMWARE_ENVIRONMENT = {
   GLIBC_TUNABLES: 'glibc.malloc.perturb=85:glibc.malloc.tcache_count=0:glibc.malloc.arena_max=2',
@@ -31,13 +31,12 @@ export const FIRMWARE_ENVIRONMENT = {
 
 export interface FirmwareCommand {
   serves: keyof typeof NURSERY_MEGABYTES_MAX
-  /** Put in front of everything, e.g. to change the user. */
+  /** Prefix of the command line, such as a change of the user. */
   launcher: readonly string[]
-  /** The file to run. */
   program: string
-  /** Files and directories (ending in a slash) it may read besides its store. */
+  /** Additional readable files and directories (ending in a slash). */
   readable: readonly string[]
-  /** Its own; the chat's has its databases. */
+  /** The only writable directory. The chat's contains its databases. */
   storeDirectory: string
   heapMegabytes: number
 }
@@ -51,28 +50,28 @@ export function launch(
     process.execPath,
     '--permission',
     ...[...readable, `${storeDirectory}/*`].map((path) => `--allow-fs-read=${path}`),
-    `--allow-fs-write=${storeDirectory}/*`, // the asterisk for a directory that is not there yet
+    `--allow-fs-write=${storeDirectory}/*`, // the asterisk permits a directory that does not exist yet
     '--allow-addons',
     '--allow-worker',
     '--disable-sigusr1',
-    '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
+    '--disable-warning=SecurityWarning', // printed at every start: "flag must be used with caution"
     `--v8-pool-size=${V8_THREADS}`,
-    // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
-    // from its code cache.
+    // With other V8 flags than these limits, Node compiles its own modules at each start instead of using its code cache.
     ...heapFlags(serves, heapMegabytes),
     program,
   ]
   return spawn(file!, parameters, {
     cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
     env: FIRMWARE_ENVIRONMENT,
-    // The fourth is the channel to us, CHANNEL_DESCRIPTOR; the last leads to the chat, or from there, LINK_DESCRIPTOR.
+    // The fourth is the channel to the boot manager, CHANNEL_DESCRIPTOR. The last is the pipe to the chat or to the firmware,
+    // LINK_DESCRIPTOR.
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', lock ?? 'ignore', 'pipe'],
-    // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
+    // A session of its own: Ctrl-C reaches the boot manager only, and the firmware has no terminal.
     detached: true,
   })
 }
 
-/** Our end of its pipe to the chat, or to the firmware. */
+/** The boot manager's end of the pipe to the chat or to the firmware. */
 export const linkOf = (process: ChildProcess): Duplex => process.stdio.at(LINK_DESCRIPTOR) as Duplex
 
 export const heapFlags = (serves: FirmwareCommand['serves'], heapMegabytes: number): string[] => [
@@ -83,7 +82,7 @@ export const heapFlags = (serves: FirmwareCommand['serves'], heapMegabytes: numb
 const nurseryFor = (heapMegabytes: number, most: number): number =>
   Math.floor(Math.min(Math.max(heapMegabytes * NURSERY_SHARE, NURSERY_MEGABYTES_MIN), most))
 
-/** One that loads its program while it is still being found out whether it is the one to run. */
+/** A process that loads its program before it is known whether it is the one to run. */
 export interface Early {
   command: FirmwareCommand
   process: ChildProcess
@@ -91,11 +90,11 @@ export interface Early {
 
 export function launchEarly(command: FirmwareCommand): Early {
   const process = launch(command, null)
-  process.on('error', () => {}) // reuse sees that it does not run
+  process.on('error', () => {}) // `reuse` detects that it does not run
   return { command, process }
 }
 
-/** Null when there is none that runs and was started so; one that was started otherwise is ended. */
+/** Returns the early process if it runs and has the same command, else null. Ends a process with another command. */
 export function reuse(early: Early | null, command: FirmwareCommand): ChildProcess | null {
   if (early === null) return null
   const { process } = early

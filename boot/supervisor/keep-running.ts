@@ -1,37 +1,36 @@
-/** Keeps a process running: starts it, restarts it with back-off when it ends unasked, and stops it within a bounded time. */
+/** Keeps a process running: starts it, restarts it with back-off after a crash, and stops it within a time limit. */
 
 import type { ChildProcess } from 'node:child_process'
 import { splitLines } from '../terminal/lines.ts'
 
-/** How we wait; tests shorten it. */
+/** Waiting times; tests shorten them. */
 export interface RestartTimeouts {
-  /** After the first crash; doubled with each further one. */
+  /** Delay after the first crash; doubled after each further one. */
   restartMs: number
   restartMsMax: number
-  /** What ran this long has recovered: the next crash counts as the first again. */
+  /** After this time a process has recovered: the next crash counts as the first. */
   steadyMs: number
-  /** To end by itself once it is asked to; then SIGKILL. */
+  /** Time to end by itself after a request; then SIGKILL. */
   stopMsMax: number
 }
 
-const CRASHES_ALARMING = 5 // from here on the line says that this does not look like bad luck
-const LAST_LINES_MS = 1000 // for what it wrote before it ended
+const CRASHES_ALARMING = 5 // from this number on, the message reports a persistent problem
+const LAST_LINES_MS = 1000 // time to read its last output
 
 export interface RunningOptions {
-  /** As our lines call it: `firmware`. */
+  /** Name in log lines, such as `firmware`. */
   name: string
-  /** Called at each start; it leads a process group of its own. */
+  /** Called at each start. The process must lead a process group of its own. */
   launch: () => ChildProcess
-  /** Called with each process. One for which it throws is killed, and has crashed. */
+  /** Called with each process. If it throws, the process is killed, which counts as a crash. */
   onLaunch?: (process: ChildProcess) => void
   askToEnd: (process: ChildProcess) => void
-  /** It ended unasked, for so many times in a row; it comes back by itself unless `isLast`. */
+  /** Called after a crash, with the number of crashes in a row. The process is restarted unless `isLast`. */
   onCrash: (explanation: string, what: string, crash: Crash) => void
-  /** Asked when it has ended unasked: the reason as a predicate, instead of its exit code. */
+  /** Called after a crash. Returns the reason as a predicate, to replace the exit code. */
   explainEnd?: () => string | null
-  /** Lines that it printed. */
   onLines: (lines: string[]) => void
-  /** What keeps it from being started again, asked after each crash. */
+  /** Called after each crash. Returns a reason against a restart, or null. */
   obstacle?: () => string | null
   timeouts: RestartTimeouts
 }
@@ -42,11 +41,11 @@ interface Crash {
 }
 
 export interface RunningProcess {
-  /** Without effect while it runs, or is about to. Throws what keeps it from being launched; a restart takes that for a crash. */
+  /** Has no effect while it runs or is about to start. Throws if the launch fails; a restart counts that as a crash. */
   start(): void
-  /** The same, but takes that for a crash as a restart does. */
+  /** As `start`, but counts a failed launch as a crash. */
   startOrRetry(): void
-  /** Resolves when it does not run: true when it ended by itself, false when it had to be killed. */
+  /** Resolves when it has stopped: true if it ended by itself, false if it had to be killed. */
   stop(): Promise<boolean>
 }
 
@@ -134,11 +133,11 @@ const unstarted = (error: unknown): string => {
   return `could not be started (${code ?? message})`
 }
 
-/** What it started itself ends with it. What has left its group lives on, and holds its pipes open: we wait for it no longer. */
+/** Ends its process group. Processes that have left the group may survive and hold the pipes open, so these are closed after a while. */
 function endRest(ended: ChildProcess): void {
   try {
     process.kill(-ended.pid!, 'SIGKILL')
-  } catch {} // nothing of it is left
+  } catch {} // the group is empty
   const timeouts = setTimeout(() => {
     for (const stream of ended.stdio) stream?.destroy()
   }, LAST_LINES_MS)

@@ -1,6 +1,6 @@
 /**
- * Joins the firmware's pipe and the chat's end to end, and reads nothing of what passes: firmware/channel/segments.ts tells
- * whose it is. Neither side can fill us, since each waits until the other has read.
+ * Joins the pipes of the firmware and the chat without reading their content: firmware/channel/segments.ts marks whose it is.
+ * Neither side can exhaust the boot manager's memory, since each waits until the other has read.
  */
 
 import type { Duplex } from 'node:stream'
@@ -9,9 +9,9 @@ import { FrameError } from '../../firmware/channel/frames.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
 
 export interface Relay {
-  /** The end of a firmware that has just been started; the chat's follows. */
+  /** Pipe of a newly started firmware. The pipe of its chat follows. */
   joinFirmware(pipe: Duplex, onRefused: (why: string) => void): void
-  /** The end of a chat that has just been started. */
+  /** Pipe of a newly started chat. */
   joinChat(pipe: Duplex): void
 }
 
@@ -35,7 +35,7 @@ export function createRelay(): Relay {
       const read = createSegmentReader((to, bytes) => {
         if (chat === null || to !== life || bytes.length === 0) return
         const piece = Buffer.from(bytes)
-        const goesOn = chat.write(piece, () => wipe(piece)) // it may be a key
+        const goesOn = chat.write(piece, () => wipe(piece)) // may contain a key
         if (!goesOn) pipe.pause()
       })
       pipe.on('data', (chunk: Uint8Array) => {

@@ -1,4 +1,4 @@
-/** Keeps one process of ours running, which speaks over the channel: it is asked for signs of life, and told to stop. */
+/** Keeps a process with a channel running: sends pings, and asks it to stop. */
 
 import type { ChildProcess } from 'node:child_process'
 import type { Duplex } from 'node:stream'
@@ -6,10 +6,13 @@ import { CHANNEL_DESCRIPTOR, type FramedChannel, openChannel } from '../../firmw
 import type { ToEveryProcess } from '../../firmware/channel/protocol.ts'
 import { keepRunning, type RestartTimeouts, type RunningOptions, type RunningProcess } from './keep-running.ts'
 
-/** How we wait; tests shorten it. */
+/** Waiting times; tests shorten them. */
 export interface ProcessTimeouts extends RestartTimeouts {
   pingMs: number
-  /** Silent for this long, it is hung. Generous: a large store, or scrypt on both cores of a slow device, keep it busy. */
+  /**
+   * After this time without a message, the process counts as hung. It is generous, since a large store, or scrypt on both cores
+   * of a slow device, keeps it busy.
+   */
   silenceMsMax: number
 }
 
@@ -19,21 +22,21 @@ const PROCESS_TIMEOUTS: ProcessTimeouts = {
   steadyMs: 60_000,
   pingMs: 10_000,
   silenceMsMax: 120_000,
-  stopMsMax: 15_000, // for counters, checkpoint and wiping
+  stopMsMax: 15_000, // time for counters, checkpoint and wiping
 }
 
 interface ProcessOptions<In, Out extends object>
   extends Pick<RunningOptions, 'name' | 'launch' | 'onCrash' | 'onLines'> {
-  /** The message that a value from the process is, or null. */
+  /** Parses a value from the process; null if it is no message. */
   read: (value: unknown) => In | null
-  /** Sends what it begins with. */
+  /** Sends the first messages. */
   greet?: (send: (message: Out) => void) => void
   onMessage: (message: In) => void
   timeouts?: ProcessTimeouts
 }
 
 interface SupervisedProcess<Out> extends RunningProcess {
-  /** Without effect while it does not run. */
+  /** Has no effect while the process does not run. */
   send(message: Out | ToEveryProcess): void
 }
 
@@ -42,7 +45,7 @@ export function supervise<In, Out extends object>(options: ProcessOptions<In, Ou
   const timeouts = options.timeouts ?? PROCESS_TIMEOUTS
   let channel: FramedChannel<In, Out | ToEveryProcess> | null = null
 
-  // A channel that broke is followed by the end of the process, which is handled there.
+  // A broken channel is followed by the end of the process, which is handled there.
   const send = (message: Out | ToEveryProcess) => channel?.send(message)
 
   const onLaunch = (process: ChildProcess): void => {

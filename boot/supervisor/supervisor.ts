@@ -1,4 +1,4 @@
-/** The firmware's supervision: what starts it, and what it is told first. */
+/** Supervises the firmware: starts it and sends its first message. */
 
 import type { ChildProcess } from 'node:child_process'
 import { wipe } from '../../firmware/base/secret.ts'
@@ -10,31 +10,30 @@ import { type ProcessTimeouts, supervise } from './supervise.ts'
 export type { ProcessTimeouts } from './supervise.ts'
 
 interface SupervisorOptions {
-  /** Asked at each start. */
   command: () => FirmwareCommand
   /** Inherited by the firmware, see directory-lock.ts. */
   lock: number | null
-  /** Taken for the first start, if it is what that asks for. */
+  /** Used for the first start if its command is the same. */
   early?: Early | null
-  /** Called with each process before it is sent anything. */
+  /** Called with each process before any message is sent. */
   onLaunch?: (process: ChildProcess) => void
-  /** The first message; its secrets are wiped once it is sent. */
+  /** First message; its secrets are wiped after sending. */
   startMessage: () => Extract<ToFirmware, { type: 'start' }>
   onMessage: (message: ToBoot) => void
-  /** The firmware ended unasked; it comes back by itself. */
+  /** Called after a crash; the firmware is restarted. */
   onCrash: (explanation: string, what: string) => void
-  /** Lines that the firmware printed, or that tell of it. */
+  /** Lines printed by the firmware, or about it. */
   onLines: (lines: string[]) => void
   timeouts?: ProcessTimeouts
 }
 
 export interface Supervisor {
   start(): void
-  /** Without effect while no firmware runs. */
+  /** Has no effect while no firmware runs. */
   send(message: ToFirmware): void
-  /** Hands over a passphrase and wipes it. */
+  /** Sends a passphrase and wipes it. */
   unlock(passphrase: Uint8Array): void
-  /** Resolves when no firmware runs: true when it ended by itself, false when it had to be killed. */
+  /** Resolves when the firmware has stopped: true if it ended by itself, false if it had to be killed. */
   stop(): Promise<boolean>
 }
 

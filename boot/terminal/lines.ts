@@ -1,11 +1,11 @@
-/** Cuts a stream of output into lines that are safe to show on a terminal. */
+/** Splits output into lines that are safe to show on a terminal. */
 
 import { StringDecoder } from 'node:string_decoder'
 import { printable } from '../../firmware/base/printable.ts'
 
-const LINE_CHARACTERS_MAX = 8192 // longer ones are cut, so that a stream without line breaks cannot fill the memory
+const LINE_CHARACTERS_MAX = 8192 // longer lines are split, so that a stream without line breaks cannot exhaust memory
 
-/** Feeds `take` with the lines of what it is given, those that end in one piece together. */
+/** Calls `take` with complete lines; lines that end in the same chunk come together. */
 export function splitLines(take: (lines: string[]) => void): { write(bytes: Uint8Array): void; end(): void } {
   const decoder = new StringDecoder('utf8')
   let rest = ''

@@ -1,4 +1,4 @@
-/** Edits a passphrase as it is typed, byte by byte, without ever making a string of it. */
+/** Edits a passphrase byte by byte, without creating a string. */
 
 import { wipe } from '../../firmware/base/secret.ts'
 
@@ -16,9 +16,9 @@ const SPACE = 0x20
 const DELETE = 0x7f
 
 interface PassphraseEditor {
-  /** Takes one byte from the terminal. */
+  /** Processes one byte from the terminal. */
   feed(byte: number): Typed
-  /** What was typed, as a copy that the caller wipes, or null when it was too long; the editor starts afresh. */
+  /** Returns a copy of the passphrase, which the caller wipes, or null if it was too long. Resets the editor. */
   take(): Uint8Array | null
   clear(): void
 }
@@ -27,7 +27,7 @@ export function createPassphraseEditor(): PassphraseEditor {
   const bytes = new Uint8Array(PASSPHRASE_BYTES_MAX)
   let length = 0
   let tooLong = false
-  // Arrow and function keys send ESC [ parameters letter, or ESC O letter (ECMA-48 section 5.4); they are not text.
+  // Arrow and function keys send ESC [ parameters letter, or ESC O letter (ECMA-48 section 5.4), which are not text.
   let sequence: 'none' | 'started' | 'parameters' = 'none'
 
   const clear = () => {
@@ -40,7 +40,7 @@ export function createPassphraseEditor(): PassphraseEditor {
     while (length > 0) {
       const byte = bytes[--length]!
       bytes[length] = 0
-      if ((byte & 0xc0) !== 0x80) return // not a UTF-8 continuation byte: the character's first
+      if ((byte & 0xc0) !== 0x80) return // the first byte of a UTF-8 character, not a continuation byte
     }
   }
 

@@ -1,4 +1,4 @@
-/** The console: lines of output, and a prompt without echo that lines of output do not tear apart. */
+/** The terminal: output lines, and a prompt without echo that stays intact below them. */
 
 import { readFileSync } from 'node:fs'
 import type { ReadStream, WriteStream } from 'node:tty'
@@ -9,28 +9,27 @@ const PROMPT = 'Unlock passphrase: '
 const ERASE_LINE = '\r\x1b[K' // ECMA-48 EL
 
 export interface Terminal {
-  /** Prints one line above the prompt. */
+  /** Prints a line above the prompt. */
   print(text: string): void
   /** False without a terminal on standard input, or in the background, where reading would stop the process. */
   canAsk(): boolean
-  /** True while the prompt is shown. */
   isAsking(): boolean
-  /** Turns the echo off and drops what is typed, until the prompt: typing ahead must not show a passphrase. */
+  /** Turns off the echo and drops input until the prompt, so that a passphrase typed early is not shown. */
   silence(): void
-  /** Shows the prompt. Each passphrase goes to `onPassphrase`; the prompt comes back with the next `ask`. */
+  /** Shows the prompt. `onPassphrase` receives each passphrase; the prompt returns with the next `ask`. */
   ask(): void
-  /** Takes the prompt away and gives the terminal back. */
+  /** Removes the prompt and restores the terminal. */
   release(): void
 }
 
 interface ConsoleOptions {
   input: ReadStream
   output: WriteStream
-  /** False: the terminal is ours alone, there is no job control, and Ctrl-C only clears what was typed. */
+  /** False if no other program uses the terminal: there is no job control, and Ctrl-C only clears the input. */
   shared: boolean
-  /** The passphrase as typed, empty when there was none, null when it was too long; the callee wipes it. */
+  /** Receives the passphrase: empty if nothing was typed, null if it was too long. The callee wipes it. */
   onPassphrase: (passphrase: Uint8Array | null) => void
-  /** Ctrl-C at the prompt, where the terminal does not make a signal of it. */
+  /** Called on Ctrl-C at the prompt if the terminal sends no signal for it. */
   onInterrupt: () => void
 }
 
@@ -38,7 +37,7 @@ export function openConsole({ input, output, shared, onPassphrase, onInterrupt }
   const editor = createPassphraseEditor()
   let mode: 'released' | 'silent' | 'asking' = 'released'
 
-  // A reader of our output who has gone away (`| head`) is no reason to stop keeping keys.
+  // A closed output (`| head`) must not stop the key service.
   output.on('error', () => {})
 
   const canAsk = () => input.isTTY === true && (!shared || inForeground())
@@ -102,7 +101,7 @@ export function openConsole({ input, output, shared, onPassphrase, onInterrupt }
   }
 }
 
-/** proc(5): `pid (comm) state ppid pgrp session tty_nr tpgid ...`; comm may hold anything, also spaces. */
+/** proc(5): `pid (comm) state ppid pgrp session tty_nr tpgid ...`; comm may contain any characters, including spaces. */
 function inForeground(): boolean {
   const status = readFileSync('/proc/self/stat', 'latin1')
   const [, , processGroup, , , foregroundGroup] = status.slice(status.lastIndexOf(')') + 2).split(' ')

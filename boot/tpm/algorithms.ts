@@ -1,4 +1,4 @@
-/** The algorithms that every TPM for PCs has, by their identifiers. TPM 2.0 Library Part 2, 6.3 and 6.4. */
+/** Identifiers of algorithms that every TPM for PCs has. TPM 2.0 Library Part 2, 6.3 and 6.4. */
 
 export const AES = 0x0006
 export const KEYED_HASH = 0x0008

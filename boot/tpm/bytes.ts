@@ -1,4 +1,4 @@
-/** Marshalling: integers are big-endian, and a sized buffer begins with its length in two bytes. TPM 2.0 Library Part 2, 4 and 10.4. */
+/** Marshaling: integers are big-endian, and a sized buffer begins with its length in two bytes. TPM 2.0 Library Part 2, 4 and 10.4. */
 
 import { wipe } from '../../firmware/base/secret.ts'
 
@@ -21,26 +21,26 @@ export function join(...parts: readonly Uint8Array[]): Uint8Array {
   return joined
 }
 
-/** Bytes that are not what they must be. */
+/** Bytes do not have the required form. */
 export class MalformedError extends Error {}
 
 export interface TpmReader {
   u8(): number
   u16(): number
   u32(): number
-  /** A copy of the next bytes. */
+  /** Returns a copy of the next bytes. */
   bytes(length: number): Uint8Array
-  /** A copy of the contents of a TPM2B. */
+  /** Returns a copy of the contents of a TPM2B. */
   sized(): Uint8Array
-  /** A copy of all that is left. */
+  /** Returns a copy of the remaining bytes. */
   rest(): Uint8Array
-  /** Throws when something is left. */
+  /** Throws a MalformedError if bytes remain. */
   end(): void
-  /** Of what has been read from, not of the copies. */
+  /** Wipes the source, not the copies. */
   wipe(): void
 }
 
-/** Every method throws a MalformedError where the bytes end too early. */
+/** All methods throw a MalformedError if the bytes end too early. */
 export function readerOf(source: Uint8Array): TpmReader {
   let offset = 0
   const bytes = (length: number): Uint8Array => {

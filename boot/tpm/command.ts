@@ -1,4 +1,4 @@
-/** Commands and their responses, with at most one authorisation each. TPM 2.0 Library Part 1, 18; Part 3, 4 and 5. */
+/** Commands and responses, with at most one authorization each. TPM 2.0 Library Part 1, 18; Part 3, 4 and 5. */
 
 import { EMPTY, join, MalformedError, readerOf, sized, type TpmReader, u8, u16, u32 } from './bytes.ts'
 import { nameOf, TpmError } from './error.ts'
@@ -27,29 +27,29 @@ const COMMANDS = {
 
 export type CommandCode = keyof typeof COMMANDS
 
-/** What a handle stands for. The name is what an HMAC covers in its place. */
+/** A TPM entity. HMACs cover its name instead of its handle. */
 export interface Entity {
   handle: number
   name: Uint8Array
 }
 
-/** Of what is no object: its name is its handle. Part 1, 16. */
+/** Entity that is not an object: its name is its handle. Part 1, 16. */
 export const entity = (handle: number): Entity => ({ handle, name: u32(handle) })
 
-export const OWNER = entity(0x40000001) // TPM_RH_OWNER: the storage hierarchy, without an authorisation value of its own
+export const OWNER = entity(0x40000001) // TPM_RH_OWNER: the storage hierarchy, with an empty authorization value
 export const NULL_HANDLE = 0x40000007 // TPM_RH_NULL
 
-/** How a command is authorised. A session may also encrypt the first parameter of the command and of the response. */
+/** Authorizes a command. A session may also encrypt the first parameter of the command and of the response. */
 export interface Authorization {
-  /** The authorisation area, and the parameters as they are sent. */
+  /** Returns the authorization area, and the parameters to send. */
   protect(code: number, handles: readonly Entity[], parameters: Uint8Array): { area: Uint8Array; sent: Uint8Array }
-  /** Checks the response's area and gives the parameters in the clear. */
+  /** Checks the authorization area of a response and returns the decrypted parameters. */
   verify(code: number, parameters: Uint8Array, area: TpmReader): Uint8Array
 }
 
 const PASSWORD_SESSION = 0x40000009 // TPM_RS_PW
 
-/** For where there is nothing to hide: the empty authorisation value, as it is. */
+/** The empty authorization value in plain text, for commands without secrets. */
 export const PASSWORD: Authorization = {
   protect: (_code, _handles, parameters) => ({
     area: join(u32(PASSWORD_SESSION), sized(EMPTY), u8(0), sized(EMPTY)),
@@ -70,7 +70,7 @@ interface TpmCommand {
 }
 
 export interface Tpm {
-  /** Gives the parameters of the response. Throws a TpmError, or an error of the transport. */
+  /** Returns the parameters of the response. Throws a TpmError, or an error of the transport. */
   run(code: CommandCode, command: TpmCommand): TpmReader
   /** For commands whose response begins with a handle. */
   runForHandle(code: CommandCode, command: TpmCommand): { handle: number; response: TpmReader }
@@ -80,7 +80,7 @@ export interface Tpm {
 const TAG_PLAIN = 0x8001 // TPM_ST_NO_SESSIONS
 const TAG_AUTHORIZED = 0x8002 // TPM_ST_SESSIONS
 const HEADER_BYTES = 10
-// A TPM that has just started tests itself, and one that writes to its memory asks to come back.
+// A starting TPM tests itself, and a TPM that writes to its memory requests a retry.
 const BUSY = ['yielded', 'testing', 'nvRate', 'retry']
 const TRIES = 60
 const PAUSE_MS = 50
@@ -131,7 +131,7 @@ export function createTpm(transport: Transport): Tpm {
   }
 }
 
-/** Takes an object or a session out of the TPM's memory. */
+/** Removes an object or a session from the TPM's memory. */
 export function flush(tpm: Tpm, handle: number): void {
   tpm.run('FlushContext', { parameters: u32(handle) })
 }

@@ -1,6 +1,6 @@
 /**
- * A counter in the TPM's memory. It only goes up: also one that is removed and made again begins above every number that
- * any counter of this TPM has had. TPM 2.0 Library Part 2, 13 (NV structures); Part 3, 31 (NV commands), 23.9 (PolicyNV).
+ * A counter in the TPM's nonvolatile memory. It only increases: a counter that is removed and made again starts above all values
+ * that any counter of this TPM has had. TPM 2.0 Library Part 2, 13 (NV structures); Part 3, 31 (NV commands), 23.9 (PolicyNV).
  */
 
 import { createHash } from 'node:crypto'
@@ -11,7 +11,7 @@ import { TpmError } from './error.ts'
 import { inSession, type TpmSession } from './session.ts'
 import { nameOf, type StorageKey } from './storage-key.ts'
 
-/** TPMA_NV: Part 2, 13.4. The value of authorisation is empty. */
+/** TPMA_NV: Part 2, 13.4. The authorization value is empty. */
 const AUTH_WRITE = 1 << 2
 const COUNTER = 1 << 4
 const AUTH_READ = 1 << 18
@@ -22,22 +22,25 @@ const ATTRIBUTES = AUTH_WRITE | COUNTER | AUTH_READ | NO_DA
 const COUNTER_BYTES = 8
 const POLICY_NV = 0x149 // TPM_CC_PolicyNV
 const UNSIGNED_GE = 0x0007 // TPM_EO: Part 2, 6.8
-// At least zero: met by every value, and by no counter that is missing or was never raised.
+// At least zero: true for every value, but false if the counter is missing or was never raised.
 const CONDITION = [new Uint8Array(COUNTER_BYTES), u16(0), u16(UNSIGNED_GE)] as const
 
-/** What is under a handle once `makeCounter` has made it. */
+/** Entity of a counter that `makeCounter` has made under the handle. */
 export const counterUnder = (handle: number): Entity => ({ handle, name: nameOf(areaOf(handle, ATTRIBUTES | WRITTEN)) })
 
-/** Makes one, in the place of what is under the handle. Throws a TpmError `nvSpace` when the TPM is full. */
+/** Makes a counter and replaces any existing one under the handle. Throws a TpmError `nvSpace` if the TPM is full. */
 export function makeCounter(tpm: Tpm, handle: number): Entity {
   removeCounter(tpm, handle)
   const parameters = join(sized(EMPTY), sized(areaOf(handle, ATTRIBUTES)))
   tpm.run('NV_DefineSpace', { handles: [OWNER], parameters, authorization: PASSWORD })
-  raiseCounter(tpm, entity(handle)) // the first time it gets its value
+  raiseCounter(tpm, entity(handle)) // the first increment sets the value
   return counterUnder(handle)
 }
 
-/** Of what the TPM itself says, whoever listens or speaks on its bus. Throws a TpmError `handle` when it is not there. */
+/**
+ * Reads the counter. The session authenticates the TPM, so that an attacker on its bus cannot change the value. Throws a TpmError
+ * `handle` if there is no counter.
+ */
 export function readCounter(tpm: Tpm, storageKey: StorageKey, counter: Entity): number {
   const value = inSession(tpm, 'hmac', storageKey, (session) =>
     tpm
@@ -55,12 +58,12 @@ export function readCounter(tpm: Tpm, storageKey: StorageKey, counter: Entity): 
   return number
 }
 
-/** By one. What came of it, `readCounter` tells. */
+/** Adds one. Read the result with `readCounter`. */
 export function raiseCounter(tpm: Tpm, counter: Entity): void {
   tpm.run('NV_Increment', { handles: [counter, counter], authorization: PASSWORD })
 }
 
-/** What is under the handle goes, if anything is. */
+/** Removes the counter under the handle, if any. */
 export function removeCounter(tpm: Tpm, handle: number): void {
   try {
     tpm.run('NV_UndefineSpace', { handles: [OWNER, entity(handle)], authorization: PASSWORD })
@@ -69,11 +72,11 @@ export function removeCounter(tpm: Tpm, handle: number): void {
   }
 }
 
-/** The policy that is met when this one is, while the counter is there. */
+/** Policy that requires `policy` and the existence of the counter. */
 export const withCounter = (policy: Uint8Array, { name }: Entity): Uint8Array =>
   hash(policy, u32(POLICY_NV), hash(...CONDITION), name)
 
-/** Has the TPM check that the counter is there. */
+/** Makes the TPM check that the counter exists. */
 export function checkCounter(tpm: Tpm, session: TpmSession, counter: Entity): void {
   const [value, offset, operation] = CONDITION
   tpm.run('PolicyNV', {

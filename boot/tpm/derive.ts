@@ -1,4 +1,4 @@
-/** Key derivation with SHA-256, of 256 bits each: one block is all there is. TPM 2.0 Library Part 1, 11.4.10. */
+/** Key derivation of 256 bits with SHA-256, which is one block. TPM 2.0 Library Part 1, 11.4.10. */
 
 import { createHash, createHmac } from 'node:crypto'
 import { u32 } from './bytes.ts'
@@ -7,7 +7,7 @@ const BLOCK = u32(1)
 const BITS = u32(256)
 const END_OF_LABEL = Uint8Array.of(0)
 
-/** From a secret: SP 800-108 in counter mode with HMAC. */
+/** Derives from a secret: SP 800-108 in counter mode with HMAC. */
 export const kdfa = (key: Uint8Array, label: string, contextU: Uint8Array, contextV: Uint8Array): Uint8Array =>
   createHmac('sha256', key)
     .update(BLOCK)
@@ -18,7 +18,7 @@ export const kdfa = (key: Uint8Array, label: string, contextU: Uint8Array, conte
     .update(BITS)
     .digest()
 
-/** From the shared point of a Diffie-Hellman exchange: SP 800-56A's concatenation. */
+/** Derives from the shared point of a Diffie-Hellman exchange: concatenation KDF of SP 800-56A. */
 export const kdfe = (sharedX: Uint8Array, label: string, partyU: Uint8Array, partyV: Uint8Array): Uint8Array =>
   createHash('sha256')
     .update(BLOCK)

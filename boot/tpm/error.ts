@@ -1,11 +1,11 @@
-/** A refusal by the TPM: its response code, named. TPM 2.0 Library Part 2, 6.6. */
+/** Refusal by the TPM, with the name of its response code. TPM 2.0 Library Part 2, 6.6. */
 
 import type { CommandCode } from './command.ts'
 
-const FORMAT_ONE = 0x080 // the code says also which parameter, handle or session it is about
-const FORMAT_ONE_MASK = 0x0bf // without that
+const FORMAT_ONE = 0x080 // the code also contains the number of a parameter, handle or session
+const FORMAT_ONE_MASK = 0x0bf // without that number
 
-/** Those that we tell apart, or that are likely to be met. */
+/** Codes that the boot manager distinguishes, or that are likely to occur. */
 const NAMES = {
   129: 'asymmetric',
   130: 'attributes',

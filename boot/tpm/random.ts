@@ -1,9 +1,9 @@
-/** Random bytes of the TPM: a second source beside the kernel's, never instead of it. TPM 2.0 Library Part 3, 16.1. */
+/** Random bytes of the TPM: an additional source, which never replaces the kernel's. TPM 2.0 Library Part 3, 16.1. */
 
 import { join, MalformedError, u16 } from './bytes.ts'
 import type { Tpm } from './command.ts'
 
-const BYTES_MAX = 32 // a TPM gives as many as its largest hash has, at least
+const BYTES_MAX = 32 // a TPM returns at least the length of its largest hash
 
 export function randomOf(tpm: Tpm, bytes: number): Uint8Array {
   let made: Uint8Array = new Uint8Array(0)

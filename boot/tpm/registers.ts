@@ -6,17 +6,17 @@ import { join, MalformedError, sized, u8, u16, u32 } from './bytes.ts'
 import { entity, PASSWORD, type Tpm } from './command.ts'
 import type { TpmSession } from './session.ts'
 
-/** What each register holds. */
+/** Values by register number. */
 export type Registers = ReadonlyMap<number, Uint8Array>
 
 const POLICY_PCR = 0x17f // TPM_CC_PolicyPCR
 const BITMAP_BYTES = 3 // 24 registers, as in every TPM for PCs
 
-/** Throws a MalformedError when the TPM has no SHA-256 bank. At most eight registers, which fit into one response. */
+/** Reads at most eight registers, which fit into one response. Throws a MalformedError if the TPM has no SHA-256 bank. */
 export function readRegisters(tpm: Tpm, numbers: readonly number[]): Registers {
   const sorted = inOrder(numbers)
   const response = tpm.run('PCR_Read', { parameters: selection(sorted) })
-  response.u32() // counts the changes of all registers
+  response.u32() // update counter of all registers
   const wanted = selection(sorted)
   if (!Buffer.from(response.bytes(wanted.length)).equals(wanted) || response.u32() !== sorted.length)
     throw new MalformedError('no SHA-256 registers')
@@ -25,7 +25,7 @@ export function readRegisters(tpm: Tpm, numbers: readonly number[]): Registers {
   return read
 }
 
-/** Until the next start of the machine, no policy on the register's value from before can be met. */
+/** Extends a register. Until the machine restarts, no policy on its previous value can be satisfied. */
 export function extendRegister(tpm: Tpm, number: number, digest: Uint8Array): void {
   tpm.run('PCR_Extend', {
     handles: [entity(number)],
@@ -34,7 +34,7 @@ export function extendRegister(tpm: Tpm, number: number, digest: Uint8Array): vo
   })
 }
 
-/** The policy that is met while the registers hold these values. Part 1, 19.7; Part 3, 23.7. */
+/** Policy that requires these register values. Part 1, 19.7; Part 3, 23.7. */
 export function policyOf(registers: Registers): Uint8Array {
   return createHash('sha256')
     .update(new Uint8Array(SHA256_BYTES)) // the empty policy
@@ -44,7 +44,7 @@ export function policyOf(registers: Registers): Uint8Array {
     .digest()
 }
 
-/** Has the TPM check what the registers hold. Throws a TpmError `value` when it is something else. */
+/** Makes the TPM check the register values. Throws a TpmError `value` if they differ. */
 export function checkRegisters(tpm: Tpm, session: TpmSession, registers: Registers): void {
   tpm.run('PolicyPCR', {
     handles: [session],

@@ -1,7 +1,6 @@
 /**
- * A secret kept inside the TPM and given out only while its registers hold certain values, and a counter is there. It is
- * a persistent object and its wrapped form is never stored outside: evicted, it is gone for good, whatever copies of the
- * disk there are.
+ * A secret inside the TPM, which releases it only while registers have certain values and a counter exists. It is a persistent
+ * object, and its wrapped form is never stored outside: once evicted, the secret is destroyed, even if copies of the disk exist.
  * TPM 2.0 Library Part 1, 25.1.2 (sealed data), 37.3 (persistent objects).
  */
 
@@ -15,23 +14,23 @@ import { checkRegisters, policyOf, type Registers } from './registers.ts'
 import { inSession } from './session.ts'
 import { FIXED_PARENT, FIXED_TPM, NO_DA, nameOf, type StorageKey } from './storage-key.ts'
 
-/** When the secret is given. */
+/** Conditions for releasing the secret. */
 export interface SealConditions {
   registers: Registers
-  /** That has to be there. */
+  /** Must exist. */
   counter?: Entity | undefined
 }
 
-const ADMIN_WITH_POLICY = 1 << 7 // nor may its authorisation value be changed without meeting the policy
+const ADMIN_WITH_POLICY = 1 << 7 // changing its authorization value requires the policy, too
 
-/** A sealed secret in the TPM's memory, until `keepAs`; what identifies it. */
+/** A sealed secret in the TPM's transient memory, until `keepAs`. `name` identifies it. */
 export interface Sealed {
   name: Uint8Array
-  /** Makes it persistent under a handle that nothing has. Throws a TpmError `nvSpace` when the TPM is full. */
+  /** Makes it persistent under an unused handle. Throws a TpmError `nvSpace` if the TPM is full. */
   keepAs(handle: number): void
 }
 
-/** Seals a secret (of at most 128 bytes) and does `work` with it. */
+/** Seals a secret of at most 128 bytes and calls `work` with it. */
 export function withSealed<T>(
   tpm: Tpm,
   storageKey: StorageKey,
@@ -53,7 +52,7 @@ export function withSealed<T>(
   }
 }
 
-/** Gives the secret. Throws a TpmError `value` when the registers hold other values, `policyFail` under other conditions. */
+/** Returns the secret. Throws a TpmError `value` if the registers differ, `policyFail` if other conditions are not met. */
 export function unseal(
   tpm: Tpm,
   storageKey: StorageKey,
@@ -72,7 +71,7 @@ export function unseal(
   })
 }
 
-/** The name of the object under a handle, or null. */
+/** Name of the object under a handle, or null. */
 export function nameUnder(tpm: Tpm, handle: number): Uint8Array | null {
   try {
     return nameOf(tpm.run('ReadPublic', { handles: [entity(handle)] }).sized())
@@ -82,22 +81,21 @@ export function nameUnder(tpm: Tpm, handle: number): Uint8Array | null {
   }
 }
 
-/** Destroys a persistent object. */
 export const evict = (tpm: Tpm, handle: number): void => evictControl(tpm, handle, handle)
 
-/** Part 3, 28.5: it makes persistent, or it destroys what is. */
+/** Makes an object persistent, or destroys a persistent one: Part 3, 28.5. */
 function evictControl(tpm: Tpm, object: number, persistent: number): void {
   tpm.run('EvictControl', { handles: [OWNER, entity(object)], parameters: u32(persistent), authorization: PASSWORD })
 }
 
-/** The secret, wrapped by the storage key, and its public area: a TPMT_PUBLIC for data, without a scheme. Part 3, 12.1. */
+/** Returns the secret, wrapped by the storage key, and its public area: a TPMT_PUBLIC for data, without a scheme. Part 3, 12.1. */
 function create(tpm: Tpm, storageKey: StorageKey, secret: Uint8Array, policy: Uint8Array): [Uint8Array, Uint8Array] {
   const attributes = FIXED_TPM | FIXED_PARENT | ADMIN_WITH_POLICY | NO_DA
   const area = join(u16(KEYED_HASH), u16(SHA256), u32(attributes), sized(policy), u16(NULL), sized(EMPTY))
-  // In front of the secret, one size within the other: of all that is sensitive, of no authorisation value, its own.
+  // Nested sizes before the secret: the complete sensitive area, the empty authorization value, the secret.
   const sizes = [u16(2 + 2 + secret.length), u16(0), u16(secret.length)]
   const noData = sized(EMPTY)
-  const noRegisters = u32(0) // recorded at its creation; that is not the policy
+  const noRegisters = u32(0) // registers to record at creation, which are unrelated to the policy
   const parameters = join(...sizes, secret, sized(area), noData, noRegisters)
   try {
     const created = inSession(tpm, 'hmac', storageKey, (session) =>

@@ -1,6 +1,6 @@
 /**
- * Salted sessions: whoever listens on the bus between processor and TPM learns neither the secrets that go over it nor
- * the key of the session. TPM 2.0 Library Part 1, 19 (authorisations) and 21 (parameter encryption).
+ * Salted sessions: an attacker who reads the bus between processor and TPM learns neither the secrets on it nor the session key.
+ * TPM 2.0 Library Part 1, 19 (authorizations) and 21 (parameter encryption).
  */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -12,19 +12,19 @@ import { kdfa } from './derive.ts'
 import { makeSalt, type StorageKey } from './storage-key.ts'
 
 export interface TpmSession extends Entity {
-  /** Authorises one command by the session's policy, or the empty value; may encrypt a first parameter on its way. */
+  /** Authorizes one command by the session's policy, or by the empty value. May encrypt the first parameter. */
   authorize(encrypted: keyof typeof ATTRIBUTES): Authorization
 }
 
 /** TPMI_SH: Part 2, 6.11. */
 const KINDS = { hmac: 0x00, policy: 0x01 } as const
 
-/** TPMA_SESSION: Part 2, 8.4. The session goes on afterwards; the TPM decrypts the command, or encrypts the response. */
+/** TPMA_SESSION: Part 2, 8.4. The session continues after the command; the TPM decrypts the command, or encrypts the response. */
 const ATTRIBUTES = { command: 0x01 | 0x20, response: 0x01 | 0x40 } as const
 
 const NONCE_BYTES = 32
 
-/** Does `work` in a session with a key that only the TPM with this storage key can know, and ends the session. */
+/** Calls `work` in a session whose key only the TPM with this storage key can compute, then ends the session. */
 export function inSession<T>(
   tpm: Tpm,
   kind: keyof typeof KINDS,
@@ -52,7 +52,7 @@ export function inSession<T>(
   }
 }
 
-/** All authorisation values of ours are empty, so the session key alone is the key of its HMACs and encryption. */
+/** All authorization values are empty, so HMACs and encryption use the session key only. */
 function createSession(handle: number, key: Uint8Array, firstNonceTpm: Uint8Array): TpmSession & { wipe(): void } {
   let nonceTpm = firstNonceTpm
   let nonceCaller: Uint8Array = EMPTY
@@ -94,7 +94,7 @@ function createSession(handle: number, key: Uint8Array, firstNonceTpm: Uint8Arra
   return { handle, name: u32(handle), authorize, wipe: () => wipe(key) }
 }
 
-/** Encrypts or decrypts the contents of the first TPM2B; the nonces of a message make its key. Part 1, 21.3. */
+/** Encrypts or decrypts the contents of the first TPM2B. The key depends on the nonces of the message. Part 1, 21.3. */
 function transformFirst(
   create: typeof createCipheriv | typeof createDecipheriv,
   parameters: Uint8Array,

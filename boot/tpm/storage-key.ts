@@ -1,6 +1,6 @@
 /**
- * The storage key: the same one each time it is made, since the TPM derives it from its own seed. It wraps what is
- * sealed, and sessions are salted with it. TPM 2.0 Library Part 2, 12.2 (public areas); Part 3, 24.1 (CreatePrimary).
+ * The storage key. The TPM derives it from its own seed, so it is the same each time. It wraps sealed data, and sessions are
+ * salted with it. TPM 2.0 Library Part 2, 12.2 (public areas); Part 3, 24.1 (CreatePrimary).
  */
 
 import { createECDH, createHash } from 'node:crypto'
@@ -11,7 +11,7 @@ import { type Entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
 import { kdfe } from './derive.ts'
 
 export interface StorageKey extends Entity {
-  /** Of its public point. */
+  /** Coordinates of its public point. */
   x: Uint8Array
   y: Uint8Array
 }
@@ -21,12 +21,12 @@ export const FIXED_TPM = 1 << 1
 export const FIXED_PARENT = 1 << 4
 const SENSITIVE_DATA_ORIGIN = 1 << 5
 const USER_WITH_AUTH = 1 << 6
-/** No attempt counts as an attack on a dictionary, so none can lock the TPM. */
+/** Exempt from dictionary attack protection, so that failed attempts cannot lock the TPM. */
 export const NO_DA = 1 << 10
 const RESTRICTED = 1 << 16
 const DECRYPT = 1 << 17
 
-/** Up to its unique part: P-256, AES-128 in CFB mode, as in the TCG's template for storage keys. */
+/** Public area without its unique part: P-256, AES-128 in CFB mode, as in the TCG's template for storage keys. */
 const TEMPLATE = join(
   u16(ECC),
   u16(SHA256),
@@ -40,7 +40,7 @@ const TEMPLATE = join(
 const NO_SENSITIVE_DATA = sized(join(sized(EMPTY), sized(EMPTY)))
 const NO_PCRS = u32(0)
 
-/** Makes the key, does `work` with it, and takes it out of the TPM again. */
+/** Makes the key, calls `work` with it, and removes it from the TPM. */
 export function withStorageKey<T>(tpm: Tpm, work: (key: StorageKey) => T): T {
   const { handle, response } = tpm.runForHandle('CreatePrimary', {
     handles: [OWNER],
@@ -62,10 +62,10 @@ function readKey(handle: number, area: Uint8Array): StorageKey {
   return { handle, name: nameOf(area), x: x!, y: y! }
 }
 
-/** Part 1, 16: what identifies an object is the hash of its public area. */
+/** Name of an object: the hash of its public area. Part 1, 16. */
 export const nameOf = (area: Uint8Array): Uint8Array => join(u16(SHA256), createHash('sha256').update(area).digest())
 
-/** A secret, and the form in which only the TPM reads it: the public point of an exchange. Part 1, C.6.1. */
+/** Makes a secret, and its encrypted form for the TPM: the public point of a key exchange. Part 1, C.6.1. */
 export function makeSalt({ x, y }: StorageKey): { salt: Uint8Array; encryptedSalt: Uint8Array } {
   const ephemeral = createECDH('prime256v1')
   const point = ephemeral.generateKeys().subarray(1)
@@ -80,7 +80,7 @@ export function makeSalt({ x, y }: StorageKey): { salt: Uint8Array; encryptedSal
 
 const UNCOMPRESSED = 4 // SEC 1, 2.3.3
 
-/** A TPM may leave out zeros in front. */
+/** Pads a coordinate, since a TPM may omit leading zeros. */
 function padded(coordinate: Uint8Array): Uint8Array {
   if (coordinate.length > P256_BYTES) throw new MalformedError('a coordinate that is too long')
   return join(new Uint8Array(P256_BYTES - coordinate.length), coordinate)

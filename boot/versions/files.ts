@@ -1,4 +1,4 @@
-/** A version on disk: its manifest, the manifest's signature, and the files the manifest names, nothing else. */
+/** A version on disk: its manifest, the manifest's signature, and exactly the files of the manifest. */
 
 import { createHash } from 'node:crypto'
 import {
@@ -27,28 +27,31 @@ import { SlotError } from './slot-error.ts'
 
 export interface IncomingFiles {
   readonly manifest: Manifest
-  /** The next bytes of a file. Throws a SlotError when the manifest does not have them. */
+  /** Appends bytes to a file. Throws a SlotError if the manifest does not contain them. */
   write(name: string, bytes: Uint8Array): void
-  /** Everything on disk, read back and verified. Throws a SlotError. */
+  /** Flushes all files, reads them back and verifies them. Throws a SlotError. */
   finish(): void
   close(): void
 }
 
-const FLUSH_BYTES = 8 * 1024 * 1024 // so that no single flush takes long on a slow medium
+const FLUSH_BYTES = 8 * 1024 * 1024 // so that no flush takes long on a slow medium
 const READ_BYTES = 1024 * 1024
 
 export interface IncomingSteps {
-  /** Before anything is written; throws a SlotError when this machine cannot take such a version. */
+  /** Called before any write. Throws a SlotError if this machine cannot accept the version. */
   admit(manifest: Manifest): void
-  /** After everything is on disk, before it is read back. */
+  /** Called after all files are on disk and before they are read back. */
   settle?: (() => void) | undefined
-  /** The block device that takes a member, from its beginning, instead of a file; null for the others. */
+  /** Block device for a member instead of a file, written from its beginning; null for a file. */
   deviceFor?: ((name: string) => string | null) | undefined
 }
 
 const inFiles = () => null
 
-/** Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one. */
+/**
+ * Starts writing a version to `directory`, which is created anew. Throws a SlotError if the manifest is not signed with the
+ * release key.
+ */
 export function openIncoming(
   directory: string,
   head: { manifest: Uint8Array; signature: Uint8Array },
@@ -100,7 +103,7 @@ export function openIncoming(
   }
 }
 
-/** Reads everything; throws a SlotError unless it is exactly what was released. */
+/** Reads all files. Throws a SlotError unless they are exactly the released ones. */
 export function verifyVersion(
   directory: string,
   releaseKey: Uint8Array,

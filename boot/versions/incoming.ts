@@ -1,4 +1,4 @@
-/** A version on its way to a slot, from the first step to the last: at most one, in a directory of its own. */
+/** An incoming version: at most one, in a directory of its own, until it is moved to a slot. */
 
 import { rmSync } from 'node:fs'
 import type { SlotStep } from '../../firmware/channel/protocol.ts'
@@ -9,20 +9,20 @@ import { SlotError } from './slot-error.ts'
 export interface Incoming {
   /** Throws a SlotError, or an error of the file system. */
   take(step: Extract<SlotStep, { do: 'begin' | 'write' | 'finish' }>): void
-  /** What is there, verified. Throws a SlotError when nothing is. */
+  /** Manifest of the complete, verified version. Throws a SlotError if there is none. */
   ready(): Manifest
-  /** It has been moved away. */
+  /** Call it after the version was moved to a slot. */
   taken(): void
-  /** Nothing is left of it. */
+  /** Removes the version. */
   drop(): void
 }
 
 interface IncomingOptions extends IncomingSteps {
-  /** Exists only while something is on its way. */
+  /** Exists only while a version is incoming. */
   directory: string
-  /** Null when none is installed: then nothing is taken. */
+  /** Null if none is installed: then no version is accepted. */
   releaseKey: Uint8Array | null
-  /** Throws a SlotError when the files, whose hashes are right, would not run on this machine. */
+  /** Throws a SlotError if the files are authentic but would not run on this machine. */
   inspect?(manifest: Manifest): void
 }
 

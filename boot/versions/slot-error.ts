@@ -1,12 +1,12 @@
-/** What can stand against a step of an update, in words for the client, the console and the system information. */
+/** Errors of update steps, with messages for clients, the terminal and the system information. */
 
-/** May be shown to the client: names no path. */
+/** The message may be shown to clients: it contains no path. */
 export class SlotError extends Error {}
 
-/** The version is in order, but it does not fit to what this machine runs. */
+/** The version is valid, but conflicts with the running one. */
 export class SlotConflict extends SlotError {}
 
-/** Without paths. Throws what is neither a SlotError nor an error of the file system. */
+/** Returns a message without paths. Rethrows errors that are neither a SlotError nor of the file system. */
 export function explain(error: unknown): string {
   if (error instanceof SlotError) return error.message
   const { code } = error as NodeJS.ErrnoException

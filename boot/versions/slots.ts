@@ -1,4 +1,7 @@
-/** The versions of the firmware that a machine has, and which of them runs: on a host (host/host-slots.ts) and on the device (device/device-slots.ts). */
+/**
+ * The installed versions of the firmware and the running one: on a host (host/host-slots.ts) and on the device
+ * (device/device-slots.ts).
+ */
 
 import type { SlotStep } from '../../firmware/channel/protocol.ts'
 import type { InstalledFirmware } from '../supervisor/own-firmware.ts'
@@ -7,36 +10,36 @@ export interface InstalledVersion extends InstalledFirmware {
   version: string
 }
 
-/** What is started. */
+/** The started version. */
 export interface Running extends InstalledVersion {
   trial: boolean
-  /** A good version beside another one, which takes over when several starts in a row do not get ready. */
+  /** True for a good version if another one exists, which takes over after several failed starts. */
   counted: boolean
-  /** Which version was tried last and why it was left. */
+  /** The last version that was given up, with the reason. */
   fallback: string | null
 }
 
 export interface Slots {
-  /** Called before each start of the firmware: drops what was not committed, and counts a try of a version on trial. */
+  /** Called before each start of the firmware: removes uncommitted versions, and counts a try of a version on trial. */
   choose(): Running
-  /** The running version is ready: its trial is over, or its start is. Throws an error of the file system, and it is not over. */
+  /** Marks the running version as ready, which ends its trial or its start. Throws an error of the file system; then neither has ended. */
   markGood(): void
-  /** Why the running try failed. */
+  /** Records why the current try failed. */
   noteFailure(problem: string): void
   /** Throws a SlotError, or an error of the file system. */
   take(step: SlotStep): void
 }
 
 export interface SlotsOptions {
-  /** Made when it is needed first. */
+  /** Created on first use. */
   directory: string
   storeDirectory: string
   own: InstalledVersion
-  /** Null when none is installed: then no version in a slot can be verified, and none is run. */
+  /** Null if none is installed: then no version in a slot can be verified or run. */
   releaseKey: Uint8Array | null
 }
 
 export const NOT_READY = 'it did not become ready'
 
-/** What a fallback is described as, for the log, the console and the system information. */
+/** Text about a fallback for the log, the terminal and the system information. */
 export const describeFallback = (name: string, problem: string): string => `${name} was tried and abandoned: ${problem}`

@@ -1,6 +1,6 @@
 /**
- * The store as it was before a version on trial touched it, so that the version before, which may not read what a newer
- * one migrated, finds it as it left it.
+ * Copy of the store from before a trial. The previous version may not be able to read data that a newer one has migrated, so a
+ * fallback restores the copy.
  */
 
 import {
@@ -24,10 +24,10 @@ import { syncDirectory } from '../base/files.ts'
 import { SlotError } from './slot-error.ts'
 
 export interface StoreCopy {
-  /** Made while no firmware runs; replaces an older one. Throws when there is no room. */
+  /** Call it while no firmware runs. Replaces an older copy. Throws if there is no room. */
   make(): void
   exists(): boolean
-  /** Puts it back in the place of the store, if there is one. A power cut may leave no store: then repeat it first of all. */
+  /** Replaces the store by the copy, if there is one. A power cut may leave no store: then call it again before anything else. */
   restore(): void
   remove(): void
 }
@@ -52,11 +52,11 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
   }
   return {
     make: () => {
-      if (existsSync(left)) restore() // a power cut came between its two renames
+      if (existsSync(left)) restore() // a power cut has interrupted the two renames
       remove()
       try {
         mkdirSync(incoming, { mode: 0o700 })
-        // Nothing but files is the store's; a link of the firmware's must not lead us anywhere.
+        // Copies regular files only: a link made by the firmware must not redirect the boot manager.
         for (const entry of readdirSync(storeDirectory, { withFileTypes: true }))
           if (entry.isFile()) copyDurably(`${storeDirectory}/${entry.name}`, `${incoming}/${entry.name}`)
       } catch (error) {
@@ -74,7 +74,7 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
   }
 }
 
-/** The firmware's, where it is another user than we. */
+/** The store may belong to the firmware's user. */
 function keepOwner(from: string, to: string): void {
   const { uid, gid } = statSync(from)
   chownSync(to, uid, gid)
@@ -83,8 +83,8 @@ function keepOwner(from: string, to: string): void {
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /**
- * Through a descriptor, and only if that is of a file: a process that the firmware has left behind may put a link, or a pipe, in
- * its place meanwhile. Shares the blocks where the file system can.
+ * Copies through a descriptor, and only regular files: a leftover process of the firmware may replace the file by a link or a
+ * pipe meanwhile. Shares blocks if the file system can.
  */
 function copyDurably(from: string, to: string): void {
   withOpen(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (source) => {

@@ -1,9 +1,8 @@
 /**
- * Whether a start gets as far as it must; otherwise it is over, and the next one is made.
- *
- * A version on trial is good once it has opened the store and read a record. Where people unlock it, the trial goes on
- * until the first of them has, and how long that takes is theirs. A good version, where another one stands by, must get
- * ready; what the store then makes of it, `Failed` included, is not the version's fault.
+ * Checks that a start gets far enough. Otherwise the try is over, and the next one begins.
+ * A version on trial is good once it has opened the store and read a record. On an attended boot the trial lasts until the first
+ * unlock, without a time limit. A good version, if another one exists, must become ready. Later states of the store, including
+ * `Failed`, are not the version's fault.
  */
 
 import type { ToBoot } from '../../firmware/channel/protocol.ts'
@@ -12,25 +11,25 @@ import type { Running, Slots } from './slots.ts'
 
 interface TrialOptions {
   slots: Pick<Slots, 'markGood' | 'noteFailure'>
-  /** The try is over: the firmware, if it still runs, is to be stopped, and the next try to be made. */
+  /** Stops the firmware if it runs, and begins the next try. */
   retry: () => void
-  /** The version on trial is marked good. */
+  /** Called when the version on trial is marked good. */
   onGood: () => void
   readyMsMax?: number
 }
 
 export interface Trial {
-  /** A firmware has been started. */
+  /** Call it when a firmware has started. */
   begin(running: Pick<Running, 'trial' | 'counted'>): void
   receive(message: ToBoot): void
-  /** It ended by itself. */
+  /** Call it when the firmware has ended by itself. */
   crashed(explanation: string): void
-  /** Nothing runs any more. */
+  /** Ends the try. */
   end(): void
 }
 
-const READY_MS_MAX = 120_000 // a large store that migrates on a slow device
-const CRASHES_MAX = 3 // of a good version, before it was ready: it may have been bad luck
+const READY_MS_MAX = 120_000 // enough for migrating a large store on a slow device
+const CRASHES_MAX = 3 // crashes of a good version before it is ready: a single one may be accidental
 
 export function createTrial({ slots, retry, onGood, readyMsMax = READY_MS_MAX }: TrialOptions): Trial {
   let watched: 'trial' | 'start' | null = null
@@ -54,7 +53,7 @@ export function createTrial({ slots, retry, onGood, readyMsMax = READY_MS_MAX }:
       slots.markGood()
     } catch (error) {
       if (tried) fail(explain(error))
-      else explain(error) // throws what is no error of the disk; the start counts, and the next one may do better
+      else explain(error) // rethrows errors other than those of the file system; the start counts, and the next one may succeed
       return
     }
     if (tried) onGood()

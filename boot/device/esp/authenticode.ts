@@ -1,6 +1,6 @@
 /**
- * Who signed a UEFI program: Windows Authenticode Portable Executable Signature Format, as UEFI 2.10 section 32.2.4 uses
- * it. Only what the firmware of every machine verifies: SHA-256, and RSA with PKCS #1 v1.5.
+ * Finds the signers of a UEFI program: Windows Authenticode Portable Executable Signature Format, as UEFI 2.10 section 32.2.4
+ * uses it. Supports only algorithms that the UEFI firmware of every machine verifies: SHA-256, and RSA with PKCS #1 v1.5.
  */
 
 import { hash, verify, X509Certificate } from 'node:crypto'
@@ -8,7 +8,7 @@ import { CofferError } from '../../../firmware/base/error.ts'
 import { constructed, DerReader, TAG } from '../../../firmware/crypto/encoding/der.ts'
 import type { PortableExecutable } from './portable-executable.ts'
 
-const PKCS_SIGNED_DATA = 0x0002 // of a WIN_CERTIFICATE
+const PKCS_SIGNED_DATA = 0x0002 // type of a WIN_CERTIFICATE
 const REVISION = 0x0200
 const HEADER_BYTES = 8
 const SIGNED_DATA = '1.2.840.113549.1.7.2'
@@ -16,7 +16,7 @@ const INDIRECT_DATA = '1.3.6.1.4.1.311.2.1.4'
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4'
 const SHA256 = '2.16.840.1.101.3.4.2.1'
 
-/** The certificates that have signed this program as it is; a signature that is not in order counts as none. */
+/** Returns the certificates of valid signatures of this program. Malformed signatures are ignored. */
 export function findSigners(program: PortableExecutable): X509Certificate[] {
   const certificates = program.certificates()
   if (certificates.length === 0) return []
@@ -26,13 +26,13 @@ export function findSigners(program: PortableExecutable): X509Certificate[] {
       const signer = verifySignature(signature, digest)
       return signer === null ? [] : [signer]
     } catch (error) {
-      if (error instanceof CofferError) return [] // it is no DER
+      if (error instanceof CofferError) return [] // not DER
       throw error
     }
   })
 }
 
-/** The PKCS #7 messages of an attribute certificate table; each entry begins at a multiple of eight. */
+/** PKCS #7 messages of an attribute certificate table. Entries are aligned to eight bytes. */
 function listSignatures(table: Buffer): Buffer[] {
   const found: Buffer[] = []
   for (let at = 0; at + HEADER_BYTES <= table.length; ) {
@@ -45,7 +45,7 @@ function listSignatures(table: Buffer): Buffer[] {
   return found
 }
 
-/** RFC 2315 sections 9.1 and 9.2. Null when it is a signature of something else. */
+/** RFC 2315 sections 9.1 and 9.2. Null if the signature is for other content. */
 function verifySignature(message: Buffer, digest: Buffer): X509Certificate | null {
   const contentInfo = new DerReader(message).sequence()
   if (contentInfo.oid() !== SIGNED_DATA) return null
@@ -65,7 +65,7 @@ function verifySignature(message: Buffer, digest: Buffer): X509Certificate | nul
     signer.read(TAG.integer) // version
     signer.read(TAG.sequence) // issuer and serial number
     if (signer.sequence().oid() !== SHA256) continue
-    // What is signed is the SET that the tag stands for.
+    // The signature covers a SET, for which the implicit tag stands.
     const signed = Buffer.from(signer.readWhole(constructed(0)))
     signed[0] = TAG.set
     if (!namesContent(new DerReader(signed).read(TAG.set), indirect)) continue
@@ -79,7 +79,7 @@ function verifySignature(message: Buffer, digest: Buffer): X509Certificate | nul
 
 const explicit = (reader: DerReader): DerReader => new DerReader(reader.read(constructed(0)))
 
-/** SpcIndirectDataContent: what kind of program, then the DigestInfo. */
+/** SpcIndirectDataContent: the kind of program, then the DigestInfo. */
 function namesDigest(indirect: Uint8Array, digest: Buffer): boolean {
   const reader = new DerReader(indirect)
   reader.read(TAG.sequence)
@@ -106,11 +106,11 @@ function readCertificates(bag: Uint8Array | undefined): X509Certificate[] {
   return certificates
 }
 
-/** Empty for what is none, or has no key that we can use. */
+/** Empty if the bytes are no certificate, or one without an RSA key. */
 export function readCertificate(der: Uint8Array): X509Certificate[] {
   try {
     const certificate = new X509Certificate(der)
-    return certificate.publicKey.asymmetricKeyType === 'rsa' ? [certificate] : [] // its key is read at this moment
+    return certificate.publicKey.asymmetricKeyType === 'rsa' ? [certificate] : [] // the key is parsed here and may throw
   } catch {
     return []
   }

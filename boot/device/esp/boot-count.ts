@@ -1,16 +1,15 @@
 /**
- * Boot counting of systemd-boot: `coffer_<version>+<tries left>-<tries done>.efi` loses a try at each start, and goes
- * behind the others when it has none left. Automatic Boot Assessment and the Boot Loader Interface of systemd.
- *
- * A version on trial is counted so, and one that is good as long as another one stands by: it gets its tries back each
- * time it is ready. A name without counters is good and not counted.
+ * Boot counting of systemd-boot: `coffer_<version>+<tries left>-<tries done>.efi` loses a try at each start, and ranks last when
+ * it has none left. See Automatic Boot Assessment and the Boot Loader Interface of systemd.
+ * A version on trial has a counter, and so does a good version while another one exists: its tries are reset each time it is
+ * ready. A name without counters is good and not counted.
  */
 
 import { parseVersion } from '../../../firmware/release/version.ts'
 import type { ReadVariable } from './efi-variables.ts'
 
 export interface BootEntry {
-  /** Its name in EFI/Linux. */
+  /** File name in EFI/Linux. */
   file: string
   version: string
   counter: TriesCounter | null
@@ -23,12 +22,12 @@ export interface TriesCounter {
 
 export const TRIES = 3
 export const ALL_TRIES: TriesCounter = { left: TRIES, done: 0 }
-/** Never tried, and without a try: it starts only when everything else has none left. */
+/** Never tried and without tries: starts only if no other version has tries left. */
 export const LAST_RESORT: TriesCounter = { left: 0, done: 0 }
 
 const NAME = /^coffer_([0-9.]+)(?:\+(\d{1,3})(?:-(\d{1,3}))?)?\.efi$/i
 
-/** Null for files of other kinds. */
+/** Null for other files. */
 export function parseEntry(file: string): BootEntry | null {
   const [, version, left, done] = NAME.exec(file) ?? []
   if (version === undefined || parseVersion(version) === null) return null
@@ -40,16 +39,16 @@ export const entryName = (version: string, counter: TriesCounter | null): string
 
 export const isLastResort = ({ counter }: BootEntry): boolean => counter?.left === 0 && counter.done === 0
 
-/** What the boot loader says of this start: each is a file's name as systemd-boot knew it, or null. */
+/** Data of the boot loader about this start: file names as systemd-boot saw them, or null. */
 export interface BootLoader {
   selected: string | null
-  /** Whose tries it has counted. */
+  /** File whose tries it has counted. */
   counted: string | null
 }
 
 const LOADER = '4a67b082-0a4c-41cf-b6c7-440b29bb8c4f'
 
-/** Null when the machine was not started by systemd-boot: then nobody counts tries. */
+/** Null if systemd-boot did not start the machine: then no tries are counted. */
 export function readBootLoader(read: ReadVariable): BootLoader | null {
   const selected = text(read('LoaderEntrySelected', LOADER))
   if (selected === null) return null
@@ -58,13 +57,13 @@ export function readBootLoader(read: ReadVariable): BootLoader | null {
 }
 
 /**
- * Whether it was this version on trial that was started. The variables alone may be stale: when the firmware of the
- * machine refuses what was selected, another loader may start something else.
+ * True if this start was a try of the version. The variables alone may be stale: if the UEFI firmware refuses the selected file,
+ * another loader may start another one.
  */
 export const startedOnTrial = ({ selected, counted }: BootLoader, version: string): boolean =>
   [selected, counted].every((file) => file !== null && parseEntry(file)?.version === version)
 
-/** UTF-16 with a NUL at its end. */
+/** Decodes UTF-16 with a final NUL. */
 function text(value: Uint8Array | null): string | null {
   if (value === null) return null
   return Buffer.from(value).toString('utf16le').replace(/\0.*$/s, '')

@@ -1,4 +1,4 @@
-/** The EFI system partition: the versions that the boot loader chooses from. Read-only but while something is written. */
+/** The EFI system partition with the versions for the boot loader. Read-only except during writes. */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,36 +9,34 @@ import { type BootEntry, entryName, parseEntry, type TriesCounter } from './boot
 import { INCOMING, VERSIONS } from './repair.ts'
 
 export interface Esp {
-  /** Directory for a version on its way. */
+  /** Directory of an incoming version. */
   readonly incoming: string
   hasIncoming(): boolean
-  /** Those with content. */
+  /** Versions whose files are not empty. */
   entries(): BootEntry[]
-  /** How much there would be room for without these. */
+  /** Free space if these entries did not exist. */
   bytesWithout(entries: readonly BootEntry[]): number
-  /** To write into the incoming directory or to remove it, until `rest`. */
+  /** Makes the incoming directory writable, until `rest`. */
   open(): void
-  /** Read-only again. */
+  /** Makes the partition read-only again. */
   rest(): void
-  /** Runs with names in their order on the medium; read-only again afterwards. */
+  /** Runs changes of names, which reach the medium in their order. Read-only again afterwards. */
   change(names: (changes: EspChanges) => void): void
-  /** What is read next comes from the medium. */
+  /** Drops caches, so that later reads come from the medium. */
   forget(): void
 }
 
 interface EspChanges {
   remove(entry: BootEntry): void
-  /** Gives it another counter. */
   recount(entry: BootEntry, counter: TriesCounter | null): void
-  /** The file of this name in the incoming directory becomes bootable; the directory goes. */
+  /** Makes a file of the incoming directory bootable, and removes the directory. */
   install(name: string, version: string, counter: TriesCounter): void
 }
 
 interface EspOptions {
-  /** Where it is mounted. */
+  /** Mount point. */
   directory: string
   remount: (access: EspAccess) => void
-  /** Absent in tests. */
   dropCaches?: (() => void) | undefined
 }
 
@@ -91,5 +89,5 @@ export function createEsp({ directory, remount, dropCaches = () => {} }: EspOpti
   }
 }
 
-/** proc_sys_vm(5): what is on the medium already leaves memory. */
+/** proc_sys_vm(5): frees cached data that is on the medium already. */
 export const dropCaches = (): void => writeFileSync('/proc/sys/vm/drop_caches', '1')

@@ -1,33 +1,33 @@
 /**
- * Reads a FAT file system without the kernel, and takes names and clusters out of it: what a power cut leaves on the ESP
- * cannot be mended through a mount. FAT: General Overview of On-Disk Format (version 1.03).
+ * Reads a FAT file system without the kernel, and removes names and clusters from it: damage of a power cut cannot be repaired
+ * through a mount. FAT: General Overview of On-Disk Format (version 1.03).
  */
 
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
 
 export interface FatEntry {
-  /** From the root, with slashes, as it was written. */
+  /** Path from the root, with slashes, in its original case. */
   path: string
   isDirectory: boolean
   size: number
-  /** 0 for none. */
+  /** 0 if the file has no clusters. */
   firstCluster: number
-  /** Where its records lie: those of the long name, then its own. */
+  /** Positions of its records: those of the long name, then its own. */
   records: readonly number[]
 }
 
 export interface Fat {
-  /** Every name below the root, without those in directories that `skip` names. */
+  /** All names below the root, except inside directories that `skip` selects. */
   list(skip?: (path: string) => boolean): FatEntry[]
-  /** Clusters that are taken, and that neither these entries nor the root directory reach. */
+  /** Allocated clusters that neither these entries nor the root directory reach. */
   lost(entries: readonly FatEntry[]): number[]
-  /** Its name goes, what it pointed to stays. */
+  /** Removes the name, but not the content. */
   removeName(entry: FatEntry): void
-  /** In all copies of the table, which are then equal. */
+  /** Frees clusters in all copies of the table, which are equal afterwards. */
   free(clusters: readonly number[]): void
-  /** What counts is the first one. */
+  /** True if the copies of the table differ. The first one counts. */
   copiesDiffer(): boolean
-  /** Everything written so far is on the medium. */
+  /** Flushes all writes to the medium. */
   sync(): void
   close(): void
 }
@@ -40,13 +40,13 @@ const END = 0x00
 const DIRECTORY = 0x10
 const VOLUME_LABEL = 0x08
 const LONG_NAME = 0x0f
-const ENTRIES_MAX = 10_000 // an ESP holds some dozens; a directory that contains itself ends here
+const ENTRIES_MAX = 10_000 // an ESP has some dozens; this also ends a directory that contains itself
 const CLUSTERS_FAT12 = 4085
 const CLUSTERS_FAT16 = 65_525
 const UNKNOWN = 0xffff_ffff
-const FREE_RUN = 1024 // clusters that are looked at together: most are free, and an emulated processor takes a second for all
+const FREE_RUN = 1024 // clusters checked at once: most are free, and an emulated processor would take a second to check all
 
-/** Throws a FatError when there is no FAT16 or FAT32 at `path`, or an error of the file system. */
+/** Throws a FatError unless `path` is a FAT16 or FAT32 file system, or throws an error of the file system. */
 export function openFat(path: string): Fat {
   const file = openSync(path, 'r+')
   try {
@@ -61,13 +61,13 @@ function openFile(file: number): Fat {
   const shape = readShape(readAt(file, 0, 512))
   const { clusterBytes, clusters, entryBytes } = shape
   const table = readAt(file, shape.tableStart, shape.tableBytes)
-  // Little-endian, like all processors we run on. A version has some ten thousand clusters, and we are interpreted.
+  // Little-endian, as all supported processors. A version has some ten thousand clusters, and this code is interpreted.
   const links = entryBytes === 2 ? new Uint16Array(table.buffer) : new Uint32Array(table.buffer)
   const next = (cluster: number) => links[cluster]! & 0x0fff_ffff
   const zeros = new Uint8Array(FREE_RUN * entryBytes)
   const isCluster = (cluster: number) => cluster >= 2 && cluster < clusters + 2
 
-  /** Ends where the chain leads nowhere, or into itself. */
+  /** Ends at an invalid cluster or a loop. */
   function chain(first: number): number[] {
     const found: number[] = []
     const seen = new Set<number>()
@@ -163,7 +163,7 @@ function openFile(file: number): Fat {
     free: (freed) => {
       for (const cluster of freed) table.fill(0, cluster * entryBytes, (cluster + 1) * entryBytes)
       for (let copy = 0; copy < shape.tables; copy++) writeAt(file, shape.tableStart + copy * shape.tableBytes, table)
-      // What is said to be free is a hint that is now wrong.
+      // The hint of free clusters is wrong now.
       if (shape.hintAt !== null) writeAt(file, shape.hintAt, Uint8Array.of(...littleEndian(UNKNOWN)))
     },
     copiesDiffer: () =>
@@ -178,17 +178,17 @@ function openFile(file: number): Fat {
 interface Shape {
   clusterBytes: number
   clusters: number
-  /** Of the table: 2 or 4. */
+  /** Bytes of a table entry: 2 or 4. */
   entryBytes: number
   tables: number
   tableStart: number
   tableBytes: number
-  /** FAT32 has its root in a chain like any directory. */
+  /** FAT32 stores its root directory as a chain of clusters. */
   rootCluster: number | null
   rootStart: number
   rootBytes: number
   dataStart: number
-  /** Of the number of free clusters. */
+  /** Position of the number of free clusters. */
   hintAt: number | null
 }
 
@@ -226,7 +226,7 @@ function readShape(boot: Buffer): Shape {
   }
 }
 
-/** Thirteen characters at most; the last piece is filled up behind a NUL. */
+/** At most thirteen characters. The last piece ends with NUL and padding. */
 function longPiece(record: Buffer): string {
   const bytes = Buffer.concat([record.subarray(1, 11), record.subarray(14, 26), record.subarray(28, 32)])
   const text = bytes.toString('utf16le')
@@ -234,7 +234,7 @@ function longPiece(record: Buffer): string {
   return end < 0 ? text : text.slice(0, end)
 }
 
-/** Windows notes in the reserved byte that a part is in lowercase. */
+/** Windows uses the reserved byte to mark parts in lowercase. */
 function shortName(record: Buffer): string {
   const part = (start: number, end: number, lowercase: number) => {
     const text = record.toString('latin1', start, end).trimEnd()

@@ -1,4 +1,4 @@
-/** Whether a unified kernel image would start on this machine, as far as can be told before it does. */
+/** Checks, as far as possible, whether a unified kernel image would start on this machine. */
 
 import { SlotError } from '../../versions/slot-error.ts'
 import { isRoot, readRootName } from '../system/root-file-system.ts'
@@ -13,12 +13,12 @@ const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux'] // systemd-stub(7)
 export interface Expected {
   architecture: MachineArchitecture
   version: string
-  /** Where its root file system is: a file or a block device. */
+  /** Path of its root file system: a file or a block device. */
   root: string
   secureBoot: SecureBootState | null
 }
 
-/** Throws a SlotError with what stands against it. */
+/** Throws a SlotError with the reason if the image would not start. */
 export function inspectKernelImage(path: string, expected: Expected): void {
   try {
     const program = openPortableExecutable(path)
@@ -39,7 +39,7 @@ function inspect(program: PortableExecutable, { architecture, version, root, sec
     if (!program.sections.some(({ name }) => name === needed))
       throw new SlotError(`The image cannot be started: it has no section ${needed}`)
   const read = (section: string) => program.read(program.sections.find(({ name }) => name === section)!)
-  // The boot loader sorts by it: with another one, the image would not be started in its turn.
+  // The boot loader sorts by this version: with another one, the image would start out of order.
   const named = releaseVersion(read('.osrel'))
   if (named !== version) throw new SlotError(`The image says that it is version ${named}, its manifest says ${version}`)
   const rootName = readRootName(read('.cmdline').toString())
@@ -48,7 +48,7 @@ function inspect(program: PortableExecutable, { architecture, version, root, sec
   if (secureBoot !== null) refuseUnsigned(program, secureBoot)
 }
 
-/** os-release(5); which of the fields the boot loader takes: systemd's Boot Loader Specification. */
+/** os-release(5), with the fields that systemd's Boot Loader Specification names. */
 function releaseVersion(bytes: Buffer): string {
   const fields = new Map<string, string>()
   for (const line of bytes.toString().split('\n')) {

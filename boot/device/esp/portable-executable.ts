@@ -1,4 +1,4 @@
-/** A UEFI program in a file: what it is for, its sections, and where its signatures lie. Microsoft PE format. */
+/** Reads a UEFI program: its machine, sections and signatures. Microsoft PE format. */
 
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
@@ -7,18 +7,18 @@ export interface PortableExecutable {
   /** IMAGE_FILE_MACHINE. */
   machine: number
   sections: readonly PeSection[]
-  /** Content of a section; small ones only. */
+  /** Content of a section, which must be small. */
   read(section: PeSection): Buffer
-  /** The attribute certificate table; empty for an unsigned program. */
+  /** Attribute certificate table; empty for an unsigned program. */
   certificates(): Buffer
-  /** What Authenticode signs: all but the checksum, where the certificates lie, and the certificates. */
+  /** Digest that Authenticode signs: covers all bytes except the checksum, the position of the certificates, and the certificates. */
   sha256(): Buffer
   close(): void
 }
 
 interface PeSection {
   name: string
-  /** Of its content; what is stored may be longer. */
+  /** Length of the content. The stored section may be longer. */
   bytes: number
   storedBytes: number
   start: number
@@ -26,20 +26,20 @@ interface PeSection {
 
 export class PeError extends Error {}
 
-const HEADERS_BYTES_MAX = 4096 // stub and headers; more than any linker makes
+const HEADERS_BYTES_MAX = 4096 // stub and headers; linkers write less
 const SECTIONS_MAX = 96
 const CERTIFICATES_BYTES_MAX = 64 * 1024
 const READ_BYTES_MAX = 64 * 1024
 const HASH_BYTES = 1024 * 1024
 const PE32_PLUS = 0x20b
 const EFI_APPLICATION = 10
-const HEADERS = 60 // from the optional header on
+const HEADERS = 60 // hashed from the optional header on
 const CHECKSUM = 64
 const SUBSYSTEM = 68
 const DIRECTORY_COUNT = 108
 const CERTIFICATE_DIRECTORY = 112 + 4 * 8
 
-/** Throws a PeError when it is none, is cut off, or is not for UEFI; an error of the file system. */
+/** Throws a PeError if the file is no such program, is truncated, or is not for UEFI. Also throws errors of the file system. */
 export function openPortableExecutable(path: string): PortableExecutable {
   const file = openSync(path, 'r')
   try {
@@ -104,7 +104,7 @@ function openFile(file: number): PortableExecutable {
         add(start, start + storedBytes)
         hashedBytes += storedBytes
       }
-      add(hashedBytes, certificateStart) // whatever follows the sections, if there are no gaps between them
+      add(hashedBytes, certificateStart) // data after the sections, provided that there are no gaps between them
       return hash.digest()
     },
     close: () => closeSync(file),

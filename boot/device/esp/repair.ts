@@ -1,7 +1,7 @@
 /**
- * Mends what a power cut leaves on the ESP, before it is mounted. FAT has no journal: a rename cut short leaves both
- * names for one content, and removing either of them would take the content from the other; a file cut short leaves
- * clusters that nobody reaches.
+ * Repairs damage that a power cut leaves on the ESP, before it is mounted. FAT has no journal. An interrupted rename leaves two
+ * names for one content, and deleting either would free the content of the other. An interrupted write leaves clusters without a
+ * name.
  */
 
 import { type BootEntry, parseEntry } from './boot-count.ts'
@@ -10,7 +10,7 @@ import { type Fat, type FatEntry, FatError, openFat } from './fat.ts'
 export const INCOMING = 'EFI/coffer/incoming'
 export const VERSIONS = 'EFI/Linux'
 
-/** What was done, for the console. `path` is a partition that is not mounted. May be repeated after a power cut. */
+/** Returns the repairs, as messages for the terminal. `path` is an unmounted partition. Can be repeated after a power cut. */
 export function repairEsp(path: string): string[] {
   try {
     const fat = openFat(path)
@@ -33,7 +33,7 @@ function repair(fat: Fat): string[] {
     fat.removeName(entry)
     done.push(`${entry.path} is removed`)
   }
-  if (removed.size > 0) fat.sync() // a name that points to free clusters must not exist at any time
+  if (removed.size > 0) fat.sync() // a name must never point to free clusters
   const lost = fat.lost(entries.filter((entry) => !removed.has(entry)))
   const differ = fat.copiesDiffer()
   if (lost.length > 0 || differ) {
@@ -67,5 +67,5 @@ function versionAt(path: string): BootEntry | null {
   return path.toLowerCase().startsWith(directory.toLowerCase()) ? parseEntry(path.slice(directory.length)) : null
 }
 
-/** Of two names for one content the one that stays: what was good is good; of two counts the later one. */
+/** Rank of two names for one content; the lower one stays. A good version stays good, and of two counts the later one stays. */
 const rank = ({ counter }: BootEntry): number => (counter === null ? -1 : counter.left)

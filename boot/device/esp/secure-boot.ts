@@ -1,4 +1,4 @@
-/** What the machine's firmware will start when Secure Boot is on: UEFI 2.10, sections 32.4.1 and 32.5.3.3. */
+/** Programs that the UEFI firmware starts while Secure Boot is on: UEFI 2.10, sections 32.4.1 and 32.5.3.3. */
 
 import type { X509Certificate } from 'node:crypto'
 import { SlotError } from '../../versions/slot-error.ts'
@@ -19,12 +19,12 @@ interface SignatureList {
 
 const GLOBAL = '8be4df61-93ca-11d2-aa0d-00e098032b8c'
 const SECURITY_DATABASE = 'd719b2cb-3d3a-4596-a3bc-dad00e67656f'
-const X509_LIST = 'a159c0a5e494a74a87b5ab155c2bf072' // a5c059a1-94e4-4aa7-87b5-ab155c2bf072 as it is stored
+const X509_LIST = 'a159c0a5e494a74a87b5ab155c2bf072' // a5c059a1-94e4-4aa7-87b5-ab155c2bf072 in its stored form
 const SHA256_LIST = '2616c4c14c509240aca941f936934328' // c1c41626-504c-4092-aca9-41f936934328
 const LIST_HEADER_BYTES = 28
 const OWNER_BYTES = 16
 
-/** Null when the firmware starts anything. */
+/** Null if Secure Boot is off. */
 export function readSecureBoot(read: ReadVariable): SecureBootState | null {
   if (read('SecureBoot', GLOBAL)?.[0] !== 1) return null
   return {
@@ -34,8 +34,8 @@ export function readSecureBoot(read: ReadVariable): SecureBootState | null {
 }
 
 /**
- * Throws a SlotError unless the firmware would start it. A signer has to be in the database, or be certified by one that
- * is; longer chains, which firmware may follow, are not taken.
+ * Throws a SlotError unless the UEFI firmware would start the program. Its signer must be in the database, or be certified by an
+ * authority in it. Longer chains are refused, although firmware may accept them.
  */
 export function refuseUnsigned(program: PortableExecutable, { allowed, forbidden }: SecureBootState): void {
   const hash = program.sha256().toString('hex')
@@ -49,11 +49,11 @@ export function refuseUnsigned(program: PortableExecutable, { allowed, forbidden
     throw new SlotError('The image is signed for Secure Boot, but not by anyone this machine trusts')
 }
 
-/** The times of certificates mean nothing here: the firmware does not look at them. */
+/** Ignores the validity times of certificates, as UEFI firmware does. */
 const stands = (signer: X509Certificate, authority: X509Certificate): boolean =>
   signer.raw.equals(authority.raw) || (signer.checkIssued(authority) && signer.verify(authority.publicKey))
 
-/** Lists of other kinds, and what is cut off, are passed over. */
+/** Ignores lists of other kinds and truncated ones. */
 export function parseSignatureLists(value: Uint8Array | null): SignatureList {
   const found: SignatureList = { certificates: [], hashes: new Set() }
   const bytes = Buffer.from(value ?? [])

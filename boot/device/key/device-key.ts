@@ -1,9 +1,8 @@
 /**
- * Where the device keeps its device key: sealed in the TPM, or in a 0600 file on the data partition where there was none
- * at the first start.
- *
- * It is opened once, when the boot manager starts; then register 15 is closed, and until the next start of the machine
- * the TPM gives it to nobody, whatever runs. A firmware that is started again gets it from our memory.
+ * Storage of the device key: sealed in the TPM, or in a file of mode 0600 on the data partition if the machine had no TPM at its
+ * first start.
+ * The key is opened once, when the boot manager starts. Then register 15 is closed, and the TPM releases the key to no program
+ * until the machine restarts. A restarted firmware gets the key from the boot manager's memory.
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
@@ -25,36 +24,39 @@ import {
 import { readRecord } from './sealed-record.ts'
 import { refusalOf } from './sealed-refusal.ts'
 
-/** Counts up, and nobody counts back. */
+/** A counter that only increases. */
 export interface TpmCounter {
   readonly value: number
-  /** Says what stood against it. */
+  /** Returns the reason of a failure, or null. */
   raiseTo(value: number): string | null
 }
 
 export interface DeviceKeys {
-  /** That of the TPM which gave the key; null where the key is in a file, or the TPM has made none with it. */
+  /** Counter in the TPM that holds the key. Null if the key is in a file, or if the TPM has made no counter with it. */
   readonly counter: TpmCounter | null
-  /** Asked at each start of the firmware. The caller wipes it. */
+  /** Called at each start of the firmware. The caller wipes the key. */
   open(): DeviceKey
-  /** Part of a factory reset, with the data partition still mounted: nothing opens what was sealed. Says what stood against it. */
+  /**
+   * Destroys the key as part of a factory reset, while the data partition is mounted: sealed data can no longer be opened.
+   * Returns the reason of a failure, or null.
+   */
   erase(): string | null
-  /** Forgets the key, at the end of the boot manager. */
+  /** Wipes the key when the boot manager ends. */
   wipe(): void
 }
 
-/** Null when the machine has none. */
+/** Null if the machine has no TPM. */
 type OpenTpm = () => Tpm | null
 
 const TPM_DEVICE = '/dev/tpmrm0'
 
 interface DeviceKeysOptions {
-  /** Why the data partition cannot be used: then no key is made. */
+  /** Reason why the data partition is unusable: then no key is made. */
   problem?: string | null
   openTpm?: OpenTpm
 }
 
-/** Makes the key when the store is still empty. */
+/** Makes the key if the store is empty. */
 export function openDeviceKeys(
   directory: string,
   storeDirectory: string,
@@ -73,8 +75,8 @@ export function openDeviceKeys(
 }
 
 /**
- * Part of a factory reset, with the data partition mounted where that is possible; the TPM's part goes first: without it
- * the rest is noise. Says what stood against it.
+ * Destroys the key as part of a factory reset, with the data partition mounted if possible. The key in the TPM is destroyed
+ * first: without it the remaining data cannot be decrypted. Returns the reason of a failure, or null.
  */
 export function eraseDeviceKey(directory: string, openTpm: OpenTpm = openOwnTpm): string | null {
   const { keyPath, recordPath } = pathsIn(directory)
@@ -122,7 +124,7 @@ interface Disk {
   storeDirectory: string
   problem: string | null
   keyPath: string
-  /** Of what the TPM keeps for us. */
+  /** Record of the objects in the TPM. */
   recordPath: string
 }
 
@@ -135,14 +137,14 @@ function openOnce(disk: Disk, openTpm: OpenTpm): OpenedDeviceKey {
       key = withTpm(tpm, disk)
     } finally {
       try {
-        closeRegister(tpm) // also when there was nothing to open: another installation's key may be in this TPM
+        closeRegister(tpm) // even if no key was opened: this TPM may hold the key of another installation
       } finally {
         tpm.close()
       }
     }
     return key
   } catch (error) {
-    if (key !== null && 'key' in key) wipe(key.key) // nobody gets it while the register is open
+    if (key !== null && 'key' in key) wipe(key.key) // the key must not be used while the register is open
     return { problem: refusalOf(error), withheld: !isEmpty(disk.storeDirectory) }
   }
 }
@@ -161,12 +163,12 @@ function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Dis
   if (problem !== null) return { problem }
   if (existsSync(keyPath)) return fromFile(keyPath, storeDirectory)
   if (isEmpty(storeDirectory)) {
-    // Whatever a start that was interrupted has left behind opens nothing.
+    // Objects of an interrupted first start protect no data.
     const left = existsSync(recordPath) ? readRecord(recordPath) : null
     if (left !== null && 'handle' in left) evictSealed(tpm, left)
     return makeSealed(tpm, recordPath)
   }
-  if (!existsSync(recordPath)) return fromFile(keyPath, storeDirectory) // says that it is missing
+  if (!existsSync(recordPath)) return fromFile(keyPath, storeDirectory) // reports that it is missing
   const record = readRecord(recordPath)
   return 'problem' in record ? record : openSealed(tpm, record)
 }
@@ -176,7 +178,7 @@ function fromFile(keyPath: string, storeDirectory: string): OpenedDeviceKey {
   return 'key' in opened ? { ...opened, counter: null } : opened
 }
 
-/** When the disk no longer says which one is ours, all that Coffer keeps in this TPM go. */
+/** Removes this installation's objects from the TPM. If the record is unreadable, removes all objects of Coffer. */
 function eraseFromTpm(record: ReturnType<typeof readRecord> | null, openTpm: OpenTpm): string | null {
   const tpm = openTpm()
   if (tpm === null) return record === null ? null : 'the TPM that holds the device key is not there'

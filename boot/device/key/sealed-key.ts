@@ -1,11 +1,10 @@
 /**
- * The device key inside the TPM, given out while register 7 is what it was, register 15 is zero, and the counter is there
- * that was made with the key. What that one counts, and to what end, is in minimum-version.ts.
- *
- * Register 7 holds the state of Secure Boot and the keys that vouched for what was started (TCG PC Client Platform
- * Firmware Profile, 3.3.4): it survives an update signed with the same key. Register 15 is one that neither firmware nor
- * boot loader nor kernel writes, and that nothing but a restart of the machine makes zero again: we close it. It cannot be
- * 12, in which systemd-boot 252 records the signed image's own command line: an update may change that.
+ * The device key inside the TPM. The TPM releases it while register 7 is unchanged, register 15 is zero, and the counter that was
+ * made with the key exists. minimum-version.ts explains the use of the counter.
+ * Register 7 holds the state of Secure Boot and the keys that verified the started programs (TCG PC Client Platform Firmware
+ * Profile, 3.3.4): it survives an update that is signed with the same key. Register 15 is written by neither UEFI firmware nor
+ * boot loader nor kernel, and only a restart of the machine resets it to zero. The boot manager closes it. Register 12 cannot be
+ * used: systemd-boot 252 records the command line of the signed image in it, which an update may change.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -25,24 +24,24 @@ export const CLOSED_BY_US = 15
 const ZERO = new Uint8Array(32)
 const CLOSED = `register ${CLOSED_BY_US} of the TPM is closed until the machine is switched off and on`
 
-// Of the range for owners (TPM 2.0 Library Part 2, 7.5; TCG Registry of Reserved Handles). More than one, because a new
-// disk in the machine must not destroy the key of the one before.
+// Handles in the range for owners (TPM 2.0 Library Part 2, 7.5; TCG Registry of Reserved Handles). There are several, since a new
+// disk in the machine must not destroy the key of the previous one.
 const FIRST_HANDLE = 0x8143c0f0
 const FIRST_COUNTER = 0x0183c0f0
 const PLACES = Array.from({ length: 8 }, (_, i) => ({ handle: FIRST_HANDLE + i, counter: FIRST_COUNTER + i }))
 
-/** The counter of a key, as it was when the key was opened. */
+/** Counter of a key, with its value when the key was opened. */
 export interface OpenedCounter {
   handle: number
   value: number
 }
 
-/** The counter is null for keys of versions that made none. */
+/** `counter` is null for keys of versions that made none. */
 export type OpenedDeviceKey =
   | { key: Uint8Array; counter: OpenedCounter | null }
   | Exclude<DeviceKey, { key: Uint8Array }>
 
-/** Makes a key and has the TPM keep it. Throws an error of the TPM. */
+/** Makes a key and stores it in the TPM. Throws an error of the TPM. */
 export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
   const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
   const register7 = registers.get(SECURE_BOOT)!
@@ -54,11 +53,11 @@ export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
     .update(randomOf(tpm, DEVICE_KEY_BYTES))
     .digest()
   try {
-    makeCounter(tpm, place.counter) // one that a power cut has left there goes
+    makeCounter(tpm, place.counter) // removes a counter that a power cut has left there
     const record = withStorageKey(tpm, (storageKey) =>
       withSealed(tpm, storageKey, key, conditions(register7, place.counter), ({ name, keepAs }) => {
         const made = { ...place, name, storageKeyName: storageKey.name, register7 }
-        writeRecord(recordPath, made) // first: after a power cut in between we know what is ours
+        writeRecord(recordPath, made) // first, so that the objects can be identified after a power cut
         keepAs(place.handle)
         return made
       }),
@@ -71,7 +70,7 @@ export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
   }
 }
 
-/** The key, or why this machine does not give it now. Throws an error of the TPM. */
+/** Returns the key, or the reason why this machine does not release it. Throws an error of the TPM. */
 export function openSealed(tpm: Tpm, record: TpmSealedRecord): OpenedDeviceKey {
   const { handle, name, storageKeyName, register7, counter } = record
   const withhold = (problem: string) => ({ problem, withheld: true }) as const
@@ -90,7 +89,7 @@ export function openSealed(tpm: Tpm, record: TpmSealedRecord): OpenedDeviceKey {
   })
 }
 
-/** Throws an error of the TPM, also when the counter does not get there. */
+/** Throws an error of the TPM, also if the counter does not reach the value. */
 export function raiseTo(tpm: Tpm, { handle, value }: OpenedCounter, wanted: number): void {
   const counter = counterUnder(handle)
   for (let left = wanted - value; left > 0; left--) raiseCounter(tpm, counter)
@@ -98,7 +97,7 @@ export function raiseTo(tpm: Tpm, { handle, value }: OpenedCounter, wanted: numb
   if (reached !== wanted) throw new MalformedError('a counter that does not count')
 }
 
-/** Destroys the key, if the TPM still has it. Throws an error of the TPM. */
+/** Destroys the key if the TPM still has it. Throws an error of the TPM. */
 export function evictSealed(tpm: Tpm, { handle, name, counter }: TpmSealedRecord): void {
   const found = nameUnder(tpm, handle)
   if (found === null || !equal(found, name)) return
@@ -114,7 +113,7 @@ export function evictAll(tpm: Tpm): void {
   }
 }
 
-/** Whoever comes after us finds a register that opens nothing. */
+/** Changes the register so that later programs cannot open the key. */
 export function closeRegister(tpm: Tpm): void {
   extendRegister(tpm, CLOSED_BY_US, createHash('sha256').update('Coffer: the device key is closed').digest())
 }
@@ -129,6 +128,6 @@ const conditions = (register7: Uint8Array, counter: number | null): SealConditio
 
 const freePlace = (tpm: Tpm) => PLACES.find(({ handle }) => nameUnder(tpm, handle) === null) ?? null
 
-/** Of what is no secret. */
+/** For public values only. */
 const equal = (one: Uint8Array, other: Uint8Array): boolean => Buffer.from(one).equals(other)
 const isZero = (register: Uint8Array): boolean => equal(register, ZERO)

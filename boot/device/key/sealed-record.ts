@@ -1,4 +1,4 @@
-/** What the disk says of the device key that the TPM keeps: nothing secret, and nothing that would open it elsewhere. */
+/** Record on disk about the device key in the TPM. It contains no secret, and the key cannot be opened with it elsewhere. */
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -6,20 +6,20 @@ import * as z from 'zod'
 import { writeDurably } from '../../base/files.ts'
 
 export interface TpmSealedRecord {
-  /** Of the persistent object. */
+  /** Handle of the persistent object. */
   handle: number
-  /** The object's. */
+  /** Name of the object. */
   name: Uint8Array
-  /** That of the storage key. */
+  /** Name of the storage key. */
   storageKeyName: Uint8Array
-  /** What register 7 held when it was sealed. */
+  /** Value of register 7 at the time of sealing. */
   register7: Uint8Array
-  /** Handle of the counter that was made with it; keys of versions before had none. */
+  /** Handle of the key's counter; null for keys of older versions. */
   counter: number | null
 }
 
 const hex = (bytes: number) => z.hex().length(2 * bytes)
-const NAME_BYTES = 34 // algorithm, SHA-256
+const NAME_BYTES = 34 // algorithm and SHA-256
 const schema = z.strictObject({
   handle: z.int(),
   name: hex(NAME_BYTES),
@@ -35,7 +35,7 @@ export function writeRecord(path: string, { handle, name, storageKeyName, regist
   writeDurably(path, Buffer.from(`${text}\n${checksumOf(text)}\n`))
 }
 
-/** The record, or why it is none. */
+/** Returns the record, or the reason why it is unusable. */
 export function readRecord(path: string): TpmSealedRecord | { problem: string } {
   try {
     const [text = '', checksum] = readFileSync(path, 'utf8').split('\n')
@@ -49,7 +49,7 @@ export function readRecord(path: string): TpmSealedRecord | { problem: string } 
   }
 }
 
-/** Against damage, not against people. */
+/** Detects damage, not manipulation. */
 const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -1,9 +1,9 @@
-/** Why the TPM gives no key, in words for the console. */
+/** Explains for the terminal why the TPM does not release the key. */
 
 import { MalformedError } from '../../tpm/bytes.ts'
 import { TpmError } from '../../tpm/error.ts'
 
-/** Throws what is neither a refusal nor an error of the device. */
+/** Rethrows errors that are neither refusals of the TPM nor errors of its device. */
 export function refusalOf(error: unknown): string {
   if (error instanceof TpmError) return HINTS[error.response ?? ''] ?? error.message
   if (error instanceof MalformedError) return `the TPM answers with ${error.message}`

@@ -1,4 +1,7 @@
-/** Our disk: the one with all of our partitions, known by their names in its partition table. UEFI 2.10, chapter 5. */
+/**
+ * The disk of this device: the one with all of Coffer's partitions, identified by their names in the partition table. UEFI 2.10,
+ * chapter 5.
+ */
 
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -7,24 +10,24 @@ import { setTimeout as wait } from 'node:timers/promises'
 const ESP_NAME = 'coffer-esp'
 const ROOT_NAMES = ['coffer-root-a', 'coffer-root-b']
 const DATA_NAME = 'coffer-data'
-const SECTOR_BYTES = 512 // of sysfs, whatever the disk's are
-const APPEAR_MS_MAX = 15_000 // disks behind USB or a slow controller
+const SECTOR_BYTES = 512 // unit of sysfs, independent of the disk
+const APPEAR_MS_MAX = 15_000 // for disks behind USB or a slow controller
 const LOOK_EVERY_MS = 100
 
 export interface OurDisk {
   /** Device files. */
   disk: string
   esp: string
-  /** The place for a root file system that does not hold the running one. */
+  /** Partition for a root file system that is not in use. */
   spareRoot: { path: string; bytes: number }
   data: string
-  /** In the disk's partition table. */
+  /** Partition number. */
   dataNumber: number
 }
 
 export class DiskError extends Error {}
 
-/** Waits for the disk to appear; throws a DiskError when there is none, or more than one. */
+/** Waits for the disk. Throws a DiskError if there is none, or more than one. */
 export async function findDisk(sysfs = '/sys', appearMsMax = APPEAR_MS_MAX): Promise<OurDisk> {
   const deadline = performance.now() + appearMsMax
   for (;;) {
@@ -44,7 +47,7 @@ interface Partition {
   label: string
   number: number
   bytes: number
-  /** By a device on top of it. */
+  /** True if another device, such as dm-verity, uses it. */
   inUse: boolean
 }
 
@@ -66,7 +69,7 @@ function lookForDisks(sysfs: string): OurDisk[] {
   })
 }
 
-/** Empty for what is no partition, or vanishes while we look. */
+/** Empty if it is not a partition, or disappears meanwhile. */
 function readPartition(sysfs: string, name: string): Partition[] {
   try {
     const directory = realpathSync(`${sysfs}/class/block/${name}`)

@@ -1,13 +1,13 @@
-/** e2fsck(8) on the data partition before each mount. */
+/** Runs e2fsck(8) on the data partition before each mount. */
 
 import { runProgram } from './programs.ts'
 
-const NOT_REPAIRED = 4 // e2fsck(8): below, all errors are repaired
-/** Lines of e2fsck after a power cut of an intact ext4. Any other line is an error. */
+const NOT_REPAIRED = 4 // e2fsck(8): with a lower status, all errors are repaired
+/** Output of e2fsck after a power cut of an intact ext4. Any other line reports an error. */
 const REPLAY = /: recovering journal$/
 const AFTER_REPLAY = [
   REPLAY,
-  /: Clearing orphaned inode \d+ /, // a file that was deleted while it was open
+  /: Clearing orphaned inode \d+ /, // a file that was deleted while open
   /: [*]+ FILE SYSTEM WAS MODIFIED [*]+$/,
   /: \d+\/\d+ files \([\d.]+% non-contiguous\), \d+\/\d+ blocks$/,
 ]
@@ -20,7 +20,7 @@ export async function checkFileSystem(path: string, say: (text: string) => void)
       .trim()
       .split('\n')
       .filter((line) => line !== '')
-    // -p repairs without a word what no journal holds: the totals of free blocks and inodes. The status is then 1.
+    // -p silently repairs data that the journal does not cover: the totals of free blocks and inodes. The status is then 1.
     if (status !== null && status < NOT_REPAIRED && how === '-p' && isReplay(lines)) {
       say('The journal was replayed.')
       return null

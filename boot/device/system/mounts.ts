@@ -1,5 +1,3 @@
-/** File systems of the device, mounted and unmounted with busybox. */
-
 import { BUSYBOX, mustRunNow, ProgramError } from './programs.ts'
 
 export const ESP = '/efi'
@@ -9,9 +7,9 @@ export const CHAT = `${DATA}/chat`
 export const ETCD = `${DATA}/etcd`
 export const EFI_VARIABLES = '/sys/firmware/efi/efivars'
 
-// For nobody but root: what is on it starts the machine.
+// For root only: the machine boots from its content.
 const ESP_OPTIONS = 'nosuid,nodev,noexec,umask=0077'
-// Rather no more writing than writing to a file system that has been found damaged.
+// Stops writing instead of writing to a file system that is known to be damaged.
 const DATA_OPTIONS = 'nosuid,nodev,noexec,noatime,errors=remount-ro'
 
 const mount = (...parameters: string[]) => mustRunNow(BUSYBOX, ['mount', ...parameters])
@@ -19,14 +17,14 @@ const mount = (...parameters: string[]) => mustRunNow(BUSYBOX, ['mount', ...para
 export const mountEsp = (device: string): void => mount('-t', 'vfat', '-o', `ro,${ESP_OPTIONS}`, device, ESP)
 
 /**
- * `rw,sync`: names and what they point to reach the medium in the order of the calls; far too slow for contents, which
- * are written with `rw,async`. `ro` returns when everything is on the medium. What is not named stays as it was.
+ * `rw,sync`: changes reach the medium in the order of the calls. It is far too slow for contents, which are written with
+ * `rw,async`. `ro` returns when all data is on the medium. Other mount options do not change.
  */
 export type EspAccess = 'rw,async' | 'rw,sync' | 'ro'
 
 export const remountEsp = (access: EspAccess): void => mount('-o', `remount,${access},${ESP_OPTIONS}`, ESP)
 
-/** Writes to the ESP while it is writable, which it is at no other time. */
+/** Makes the ESP writable during the callback only. */
 export function withWritableEsp<T>(write: () => T): T {
   remountEsp('rw,sync')
   try {
@@ -39,7 +37,7 @@ export function withWritableEsp<T>(write: () => T): T {
 export const mountData = (device: string): void => mount('-t', 'ext4', '-o', DATA_OPTIONS, device, DATA)
 export const unmountData = (): void => mustRunNow(BUSYBOX, ['umount', DATA])
 
-/** False where the machine was not started through UEFI. */
+/** False if the machine was not started through UEFI. */
 export function mountEfiVariables(): boolean {
   try {
     mount('-t', 'efivarfs', '-o', 'nosuid,nodev,noexec', 'efivarfs', EFI_VARIABLES)

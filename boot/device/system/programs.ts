@@ -1,21 +1,21 @@
-/** The few programs of the image that we run. None of them sees a secret. */
+/** Runs programs of the image. None of them receives a secret. */
 
 import { spawn, spawnSync } from 'node:child_process'
 
 export const BUSYBOX = '/bin/busybox'
 
-const OUTPUT_CHARACTERS_MAX = 64 * 1024 // e2fsck names every file it mends
+const OUTPUT_CHARACTERS_MAX = 64 * 1024 // e2fsck prints each file that it repairs
 
 interface ProgramExit {
-  /** Null when a signal ended it or it could not be started. */
+  /** Null if a signal ended the program, or if it could not be started. */
   status: number | null
-  /** Both streams, as they came. */
+  /** Standard output and error, interleaved. */
   output: string
 }
 
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin', LC_ALL: 'C' }
 
-/** Does not block: a check of a large disk takes longer than the watchdog waits. */
+/** Asynchronous, since checking a large disk takes longer than the watchdog waits. */
 export function runProgram(file: string, parameters: readonly string[], input = ''): Promise<ProgramExit> {
   return new Promise((resolve) => {
     const child = spawn(file, parameters, { stdio: 'pipe', env: ENVIRONMENT })
@@ -27,19 +27,19 @@ export function runProgram(file: string, parameters: readonly string[], input = 
     }
     child.on('error', (error) => resolve({ status: null, output: error.message }))
     child.on('close', (status) => resolve({ status, output }))
-    child.stdin.on('error', () => {}) // it did not want to hear all of it
+    child.stdin.on('error', () => {}) // the program may end before it reads all input
     child.stdin.end(input)
   })
 }
 
 export class ProgramError extends Error {}
 
-/** Throws a ProgramError that says which program did not succeed, and its last words. */
+/** Throws a ProgramError with the program's name and its last output if it fails. */
 export async function mustRun(file: string, parameters: readonly string[], input?: string): Promise<void> {
   expectSuccess(file, parameters, await runProgram(file, parameters, input))
 }
 
-/** For what takes milliseconds: mounts and addresses. Throws like `mustRun`. */
+/** Synchronous, for mounts and addresses, which take milliseconds. Throws as `mustRun`. */
 export function mustRunNow(file: string, parameters: readonly string[]): void {
   const { status, stdout, stderr, error } = spawnSync(file, parameters, { encoding: 'utf8', env: ENVIRONMENT })
   expectSuccess(file, parameters, { status, output: error === undefined ? stdout + stderr : error.message })

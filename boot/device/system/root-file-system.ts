@@ -1,7 +1,7 @@
 /**
- * The read-only root file system, followed by the tree of hashes that the kernel verifies it by as it is read (dm-verity),
- * in one of two partitions. A kernel image names the one it belongs to on its command line:
- * `coffer.root=<blocks of the file system>:<root hash>`, which image/init opens.
+ * The read-only root file system in one of two partitions, followed by the tree of hashes with which the kernel verifies each
+ * read (dm-verity). The command line of a kernel image names its root file system: `coffer.root=<blocks of the file system>:<root
+ * hash>`, which image/init opens.
  */
 
 import { createHash } from 'node:crypto'
@@ -15,13 +15,13 @@ interface RootName {
 
 export const ROOT_BLOCK_BYTES = 4096
 
-/** Null when the command line names none. */
+/** Null if the command line names none. */
 export function readRootName(commandLine: string): RootName | null {
   const [, blocks, hash] = /(?:^|\s)coffer\.root=(\d{1,9}):([0-9a-f]{64})(?:[\s\0]|$)/.exec(commandLine) ?? []
   return blocks === undefined ? null : { blocks: Number(blocks), hash: hash! }
 }
 
-/** Whether the root at `path` is the one of this name: the first block of its tree has the root hash. */
+/** True if the root file system at `path` has this name: the first block of its tree has the root hash. */
 export function isRoot(path: string, { blocks, hash }: RootName): boolean {
   const top = Buffer.alloc(ROOT_BLOCK_BYTES)
   const file = openSync(path, 'r')
