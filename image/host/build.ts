@@ -5,7 +5,6 @@
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import manifest from '../../package.json' with { type: 'json' }
@@ -22,8 +21,7 @@ import { makeProgram } from './program.ts'
 const USAGE = `usage: node image/host/build.ts deb|oci --output DIRECTORY [option]...
 
   --arch x64|arm64      machine it is for; x64
-  --version V           that of package.json
-  --bundle DIRECTORY    from tools/build.ts; made of the sources as they are`
+  --version V           that of package.json`
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = `${root}/dist`
@@ -42,7 +40,6 @@ async function build(): Promise<void> {
       arch: { type: 'string', default: 'x64' },
       output: { type: 'string' },
       version: { type: 'string', default: manifest.version },
-      bundle: { type: 'string' },
     },
   })
   const [kind, ...more] = positionals
@@ -52,8 +49,8 @@ async function build(): Promise<void> {
   const scratch = mkdtempSync(`${tmpdir()}/coffer-host-`)
   try {
     const node = openNodeRuntime(architecture, `${cache}/node`)
-    const bundle = values.bundle === undefined ? `${scratch}/bundle` : resolve(values.bundle)
-    if (values.bundle === undefined) await makeBundle(bundle, version)
+    const bundle = `${scratch}/bundle`
+    await makeBundle(bundle, version)
     const program = makeProgram(architecture, node, bundle)
     const licenses = licensesOf(root, bundle, node.directory)
     mkdirSync(output, { recursive: true })
