@@ -8,7 +8,6 @@ import type { Terminal } from './terminal/terminal.ts'
 type Message<T extends ToBoot['type']> = Extract<ToBoot, { type: T }>
 
 export interface Conversation {
-  /** Call it when a firmware starts. */
   begin(): void
   /** Passphrase typed at the prompt; null if it was too long. */
   passphrase(typed: Uint8Array | null): void
@@ -20,7 +19,6 @@ export interface Conversation {
 
 interface ConversationOptions {
   terminal: Terminal
-  /** Version of the running firmware. */
   version: () => string
   shownAddress: Platform['shownAddress']
   /** Sends a passphrase to the firmware and wipes it. */

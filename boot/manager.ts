@@ -16,7 +16,6 @@ import { createTrial } from './versions/trial.ts'
 
 export function run(platform: Platform): void {
   const { slots } = platform
-  /** Set first at each start. */
   let running!: Running
   const terminal = openConsole({
     input: process.stdin,
@@ -103,7 +102,6 @@ interface Parts {
   turns: RestartSequence
 }
 
-/** Handles messages of the firmware. */
 function createReceiver(parts: Parts): (message: ToBoot) => void {
   const { platform, terminal, conversation, starts, isOnTrial, chat, etcd, supervisor, turns } = parts
   return (message) => {

@@ -7,11 +7,9 @@ import type { Early } from './supervisor/firmware-process.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { Slots } from './versions/slots.ts'
 
-/** Actions that the firmware may request. */
 export type Action = Extract<ToBoot, { type: 'request' }>['action']
 
 export interface Platform {
-  /** Settings in the firmware's start message. */
   readonly settings: FirmwareSettings
   /** Prefix of the firmware's command line, such as a change of the user; empty if not needed. */
   readonly launcher: readonly string[]
@@ -52,7 +50,6 @@ interface ChatRunner {
   makeDirectory(): void
 }
 
-/** Counts good starts. */
 export interface Starts {
   /** Number of the last good start; absent without a counter. */
   readonly last?: number | undefined

@@ -16,7 +16,6 @@ interface RestartSequenceOptions {
 }
 
 export interface RestartSequence {
-  /** Performs the action between two runs of the firmware. */
   change(action: () => Promise<Next>): Promise<void>
   /** Exits the process, with 1 if the firmware had to be killed. */
   end(exitCode: number): Promise<void>

@@ -4,7 +4,6 @@ import type { ToFirmware } from '../firmware/channel/protocol.ts'
 import type { Starts } from './platform.ts'
 
 export interface StartCount {
-  /** Call it when a firmware starts. */
   begin(): void
   /** Call it when a good version has opened the store. */
   keep(): void

@@ -16,7 +16,6 @@ export interface Record<Value> {
 interface RecordOptions<Value> {
   path: string
   schema: ZodType<Value>
-  /** Value if the file does not exist. */
   initial: Value
   /** Value if the file cannot be read. */
   damaged: Value

@@ -8,7 +8,6 @@ import { parseVersion } from '../../firmware/release/version.ts'
 import { syncDirectory, writeDurably } from '../base/files.ts'
 
 export interface DataMarks {
-  /** True once the partition has been made. */
   isMade(): boolean
   /** True from the decision to make the partition until it is complete. */
   isToBeMade(): boolean
@@ -19,9 +18,7 @@ export interface DataMarks {
 }
 
 interface DataMarksOptions {
-  /** Directory on the ESP. */
   directory: string
-  /** Makes the ESP writable during the callback. */
   change: (write: () => void) => void
 }
 

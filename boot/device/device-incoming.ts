@@ -68,7 +68,6 @@ export function createDeviceIncoming(options: DeviceIncomingOptions): Incoming {
   })
 }
 
-/** All versions on the ESP except this one. */
 export const othersThan = (own: string, esp: Esp): BootEntry[] => esp.entries().filter(({ version }) => version !== own)
 
 export const isTried = (entry: BootEntry): boolean => entry.counter !== null && !isLastResort(entry)

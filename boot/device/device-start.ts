@@ -32,7 +32,6 @@ export const openSlotsRecord = (dataDirectory: string) =>
     damaged: { ...FRESH, fallback: 'The record of installed versions is damaged' },
   })
 
-/** Writes the record of a new data partition. */
 export const recordGoodVersion = (dataDirectory: string, version: string): void =>
   openSlotsRecord(dataDirectory).save({ ...FRESH, active: version })
 
@@ -103,7 +102,6 @@ function runProven(options: StartOptions, entry: BootEntry | undefined): Running
   return { ...own, trial: false, counted, fallback: record.value.fallback }
 }
 
-/** Describes a failed version that wrote no record. */
 function describeTried([entry]: BootEntry[]): string | null {
   if (entry === undefined) return null
   const untouched = entry.counter?.done === 0

@@ -5,11 +5,9 @@
 
 import { BUSYBOX } from './system/programs.ts'
 
-/** User and group of the firmware. */
 export const FIRMWARE_ID = 1000
-/** User and group of the chat; 1001 is the time service. */
+/** 1001 is the time service. */
 export const CHAT_ID = 1002
-/** User and group of a cluster's etcd. */
 export const ETCD_ID = 1003
 
 const DESCRIPTORS_MAX = 4096 // connections of clients; the listener allows far fewer

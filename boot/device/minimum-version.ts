@@ -40,7 +40,6 @@ interface MinimumVersionOptions {
    * right after the key was opened.
    */
   storeDirectory: string
-  /** The running version. */
   version: string
   rollbackFloor: string
   /** Null if the machine has none: then a restored older record is not detected. */
@@ -66,7 +65,6 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
    * this key.
    */
   const isNew = isEmpty()
-  /** Set by the first `guard`. */
   let known: Known | null = null
   let isGood = false
   let isCounted = counter === null

@@ -9,7 +9,6 @@ import { createInterface } from 'node:readline'
 import type { Ntp } from '../../firmware/channel/protocol.ts'
 import { BUSYBOX, mustRunNow } from './system/programs.ts'
 
-/** User and group of chronyd. */
 const TIME_USER = 'time'
 const TIME_ID = 1001
 

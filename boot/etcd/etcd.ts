@@ -50,7 +50,6 @@ const TOLD_WHEN_REMOVED = 'the member has been permanently removed from the clus
 const PORT_TAKEN = 'bind: address already in use'
 const LOST = 'its data is gone, and none is started empty under the name of one that was there'
 
-/** Reason why a step cannot be performed. */
 class EtcdProblem extends Error {
   readonly isConflict: boolean
 

@@ -6,7 +6,6 @@ import { WRITES_MAX } from '../../firmware/cluster/etcd/limits.ts'
 
 /** Client socket in etcd's working directory. Before 3.5 the name needs a port and has no path. */
 export const SOCKET = 'etcd:0'
-/** Data directory, in the same place. */
 export const DATA = 'data'
 
 /** Descriptors of credentials, which are not passed as arguments. etcd reads them at each connection. */

@@ -19,7 +19,6 @@ import { DATA, SOCKET } from './parameters.ts'
 
 export interface EtcdRunner {
   readonly program: string
-  /** Prefix of the command line. */
   readonly launcher: readonly string[]
   /** etcd's own working directory. */
   readonly directory: string

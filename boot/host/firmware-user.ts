@@ -11,7 +11,6 @@ import { giveTo } from '../base/owner.ts'
 export const HOST_FIRMWARE_ID = 60_700
 /** User of the chat, which can access neither the store nor the firmware. */
 export const HOST_CHAT_ID = 60_701
-/** User of a cluster's etcd. */
 export const HOST_ETCD_ID = 60_702
 const SETPRIV = '/usr/bin/setpriv'
 const PASSAGE = 0o711 // gives access to the store; other entries have restrictive modes of their own
@@ -34,7 +33,6 @@ interface HostPaths {
   /** The data directory; the store is inside it. */
   directory: string
   storeDirectory: string
-  /** Other files that the firmware must read. */
   files: readonly string[]
   ports: readonly (number | null)[]
   chatPort: number

@@ -30,7 +30,6 @@ const stateSchema = z.strictObject({
   /** Version of the boot manager that wrote this state. */
   own: z.string(),
   active: place,
-  /** Runs if the active version is damaged. */
   previous: place,
   trial: z.strictObject({ slot: z.literal(SLOTS), triesLeft: z.int(), problem: z.string().nullable() }).nullable(),
   fallback: z.string().nullable(),
@@ -157,7 +156,6 @@ function checkRunnable(names: readonly string[]): void {
     if (!names.includes(needed)) throw new SlotError(`The image does not contain ${needed}`)
 }
 
-/** Access to installed versions by place. */
 function createPlaces({ directory, own, releaseKey }: Pick<SlotsOptions, 'directory' | 'own' | 'releaseKey'>) {
   const slotPath = (slot: Place) => `${directory}/${slot}`
 

@@ -10,7 +10,6 @@ interface SupervisedChatOptions {
   command: () => FirmwareCommand
   /** Inherited by the process, see directory-lock.ts. */
   lock: number | null
-  /** Called with each new process. */
   onLaunch: (process: ChildProcess) => void
   /** Called after several crashes in a row. The chat is still restarted, after increasing delays. */
   onDown: (problem: string) => void

@@ -11,7 +11,6 @@ export interface InstalledFirmware {
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
-/** Chat program of the same version. */
 export const chatProgramOf = (firmware: string): string =>
   join(dirname(firmware), firmware.endsWith('.js') ? 'chat.js' : 'chat/process/main.ts')
 

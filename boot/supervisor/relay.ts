@@ -11,7 +11,6 @@ import { createSegmentReader, segmentHead, segmentsOf } from '../../firmware/cha
 export interface Relay {
   /** Pipe of a newly started firmware. The pipe of its chat follows. */
   joinFirmware(pipe: Duplex, onRefused: (why: string) => void): void
-  /** Pipe of a newly started chat. */
   joinChat(pipe: Duplex): void
 }
 

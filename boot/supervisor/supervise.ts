@@ -29,7 +29,6 @@ interface ProcessOptions<In, Out extends object>
   extends Pick<RunningOptions, 'name' | 'launch' | 'onCrash' | 'onLines'> {
   /** Parses a value from the process; null if it is no message. */
   read: (value: unknown) => In | null
-  /** Sends the first messages. */
   greet?: (send: (message: Out) => void) => void
   onMessage: (message: In) => void
   timeouts?: ProcessTimeouts

@@ -32,7 +32,6 @@ export interface TpmReader {
   bytes(length: number): Uint8Array
   /** Returns a copy of the contents of a TPM2B. */
   sized(): Uint8Array
-  /** Returns a copy of the remaining bytes. */
   rest(): Uint8Array
   /** Throws a MalformedError if bytes remain. */
   end(): void

@@ -6,7 +6,6 @@ import { join, MalformedError, sized, u8, u16, u32 } from './bytes.ts'
 import { entity, PASSWORD, type Tpm } from './command.ts'
 import type { TpmSession } from './session.ts'
 
-/** Values by register number. */
 export type Registers = ReadonlyMap<number, Uint8Array>
 
 const POLICY_PCR = 0x17f // TPM_CC_PolicyPCR

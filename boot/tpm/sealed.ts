@@ -14,10 +14,8 @@ import { checkRegisters, policyOf, type Registers } from './registers.ts'
 import { inSession } from './session.ts'
 import { FIXED_PARENT, FIXED_TPM, NO_DA, nameOf, type StorageKey } from './storage-key.ts'
 
-/** Conditions for releasing the secret. */
 export interface SealConditions {
   registers: Registers
-  /** Must exist. */
   counter?: Entity | undefined
 }
 

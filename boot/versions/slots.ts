@@ -10,7 +10,6 @@ export interface InstalledVersion extends InstalledFirmware {
   version: string
 }
 
-/** The started version. */
 export interface Running extends InstalledVersion {
   trial: boolean
   /** True for a good version if another one exists, which takes over after several failed starts. */

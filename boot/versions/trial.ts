@@ -24,7 +24,6 @@ export interface Trial {
   receive(message: ToBoot): void
   /** Call it when the firmware has ended by itself. */
   crashed(explanation: string): void
-  /** Ends the try. */
   end(): void
 }
 

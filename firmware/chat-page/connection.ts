@@ -13,7 +13,6 @@ import { backOffMs, wait } from './wait.ts'
 export type Stage = 'starting' | 'signedOut' | 'ready' | 'sealed' | 'unreachable'
 
 export const stage = signal<Stage>('starting')
-/** Reason for showing the sign-in page. */
 export const signedOutBecause = signal<'' | 'left' | 'ended'>('')
 /** Null until the first answer, and while the appliance is locked. */
 export const realm = signal<RealmView | null>(null)
@@ -63,7 +62,6 @@ let refusals = 0
 
 addEventListener('pagehide', sendDraftsNow)
 
-/** Connects, or reconnects after a sign-in. */
 export function connect(): void {
   running?.abort()
   running = new AbortController()

@@ -26,7 +26,6 @@ interface Draft {
   written: readonly string[]
 }
 
-/** As stored in the vault. */
 interface KeptDraft extends Omit<Draft, 'text'> {
   text: string
 }
@@ -59,7 +58,6 @@ export function setDraft(key: string, text: string, conversation: ConversationRe
   return keepDraft(key, draft)
 }
 
-/** Conversation for which the text was typed. */
 export const conversationOfDraft = (key: string): ConversationRef | null => drafts.get(key)?.conversation ?? null
 
 /** Forgets all drafts, so that the next user of this browser does not see them. */

@@ -10,7 +10,6 @@ export interface EmojiChoice {
   readonly names: readonly string[]
 }
 
-/** Shown before the user searches. */
 const POPULAR =
   '1f44d 2764 1f602 1f389 1f64f 1f440 2705 1f680 1f4af 1f525 1f62e 1f622 1f914 1f44f 1f60d 1f605 1f44e 1f4a1'.split(' ')
 const FOUND_MAX = 60

@@ -10,7 +10,6 @@ export const channelName = ({ channels }: RealmView, id: number): string => chan
 
 export const topicName = ({ emptyTopicName }: RealmView, topic: string): string => topic || emptyTopicName
 
-/** Display name without the channel of a topic. */
 export function shortName(realm: RealmView, conversation: ConversationRef): string {
   if (conversation.kind === 'topic') return topicName(realm, conversation.topic)
   const { userIds } = conversation

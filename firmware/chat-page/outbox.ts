@@ -18,7 +18,6 @@ export interface OutboxMessage {
   readonly addedMs: number
   /** Message of a refusal, which the author must act on; null if there is none. */
   readonly refusal: string | null
-  /** Number of attempts without an answer. */
   readonly failures: number
   /** Message id from the server, until the event arrives. */
   readonly id: number | null

@@ -5,7 +5,7 @@ import { noteFailure } from './connection.ts'
 
 export const problem = signal<unknown>(null)
 
-/** Shows the error of an act. Returns true on success. */
+/** Returns true on success. */
 export async function attempt(act: Promise<unknown>): Promise<boolean> {
   problem.value = null
   try {

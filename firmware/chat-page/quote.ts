@@ -15,7 +15,6 @@ export async function fetchContent(id: number): Promise<string> {
   return message.content
 }
 
-/** Address of this page that shows the message. */
 export const linkToMessage = (realm: RealmView, message: ReceivedMessage): string =>
   `${linkTo(realm, conversationOf(message, realm.ownId))}/near/${message.id}`
 

@@ -10,7 +10,6 @@ const RECORDS = 'records'
 const IV_BYTES = 12
 
 interface Keys {
-  /** User id of the session's account. */
   userId: number
   seal: CryptoKey
   names: CryptoKey
@@ -40,7 +39,6 @@ export async function openVault(): Promise<TextVault | null> {
   return null
 }
 
-/** Replaces any existing vault. */
 export async function createVault(userId: number): Promise<void> {
   await destroyVault()
   const keys: Keys = {

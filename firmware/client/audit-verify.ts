@@ -29,7 +29,6 @@ export interface Verdict {
 interface Span {
   first: number
   last: number
-  /** Hash of the last line. */
   hash: string
 }
 
@@ -191,7 +190,6 @@ function createGaps() {
   return {
     list: () => gaps,
     add: (from: number, to: number): void => void gaps.push([from, to]),
-    /** False if no gap contains the number. */
     fill(number: number): boolean {
       const gap = gaps.find(([from, to]) => from <= number && number <= to)
       if (gap === undefined) return false

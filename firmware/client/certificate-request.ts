@@ -15,7 +15,6 @@ export interface CertificateRequest {
   subjectText: string
   /** SubjectPublicKeyInfo, DER. */
   key: Uint8Array
-  /** Names of the subjectAltName. */
   names: Name[]
   /** Object identifiers of all other requested extensions and attributes. */
   others: string[]

@@ -1,5 +1,3 @@
-/** Uses of certificates, and reasons for their revocation. */
-
 export const USES = ['server', 'client', 'email', 'code', 'authority'] as const
 export type Use = (typeof USES)[number]
 

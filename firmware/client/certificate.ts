@@ -43,7 +43,6 @@ export function keyFingerprint(publicPem: string): string {
   return pinOf(key)
 }
 
-/** DER of all blocks with the label. */
 export function pemBlocks(pem: string, label: string): Uint8Array[] {
   const pattern = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`, 'g')
   return [...pem.matchAll(pattern)].map(([, body]) => fromBase64(body!))

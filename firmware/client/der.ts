@@ -7,7 +7,6 @@
 export interface Element {
   tag: number
   content: Uint8Array
-  /** Includes tag and length. */
   whole: Uint8Array
 }
 
@@ -68,7 +67,6 @@ export function whole(bytes: Uint8Array, tag: number): Element {
   return element
 }
 
-/** Returns the identifier in dotted form. */
 export function oidText({ tag, content }: Element): string {
   if (tag !== TAG.oid || content.length === 0 || content.at(-1)! >= 0x80) throw new Error('Not an identifier')
   const arcs: number[] = []

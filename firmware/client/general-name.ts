@@ -48,7 +48,6 @@ const isOf = (kind: 'DNS' | 'email' | 'URI', text: string): boolean =>
       ? EMAIL_ADDRESS.test(text)
       : ADDRESS_URI.test(text)
 
-/** Null if the text is not an IP address. */
 export function addressBytes(text: string): Uint8Array | null {
   if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) {
     const bytes = text.split('.').map(Number)

@@ -29,7 +29,6 @@ export interface Issuer {
   name: Uint8Array
   /** Key identifier, as `keyIdOf` returns it. */
   keyId: Uint8Array
-  /** AlgorithmIdentifier, as `algorithmOf` returns it. */
   algorithm: Uint8Array
   /** URL of its revocation list; written into every certificate that it issues. */
   listUrl?: string | undefined
@@ -84,7 +83,6 @@ export function certificateBody(issuer: Issuer, body: CertificateBody): Uint8Arr
   )
 }
 
-/** Joins a body and its signature into a certificate or a revocation list. */
 export const signed = (body: Uint8Array, algorithm: Uint8Array, signature: Uint8Array): Uint8Array =>
   sequence(body, algorithm, bitString(signature))
 

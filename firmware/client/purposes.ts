@@ -1,7 +1,6 @@
 /** Purposes of keys, with the type and the mechanisms for each: contract sections 4.4 and 4.5. */
 
 export interface Purpose {
-  /** Label of the choice. */
   readonly title: string
   readonly type: string
   /** Bits, for types of variable length. */

@@ -51,7 +51,6 @@ export function openApi(credentials: { user: string; passphrase: string } | null
   })
 }
 
-/** Adds the methods that need only `call`. */
 export function withHelpers(call: Api['call']): Api {
   const json = async <T>(method: Method, path: string, options?: Options) =>
     (await (await call(method, path, options)).json()) as T

@@ -1,5 +1,3 @@
-/** Texts of the view Chat. */
-
 export const states = { none: 'None', starting: 'Starting', running: 'Running', failed: 'Failed' }
 export const state = 'State'
 export const problem = 'Problem'

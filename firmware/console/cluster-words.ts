@@ -1,5 +1,3 @@
-/** Texts of the view Cluster. */
-
 export const members = 'Members'
 export const alone = 'This appliance is in no cluster.'
 export const name = 'Name'

@@ -25,7 +25,6 @@ export function setLimits(minutes: number, hours: number): void {
   localStorage.setItem(SETTING, JSON.stringify(limits.value))
 }
 
-/** Called with each account that signs in. */
 export function beginSession(): void {
   if (signedIn === 0) signedIn = Date.now()
   active = Date.now()

@@ -18,9 +18,7 @@ import {
 export interface Curve {
   /** Length of the private scalar, and of each coordinate of a point. */
   fieldBytes: number
-  /** Length of the digest that ECDSA signs. */
   digestBytes: number
-  /** Hash for certificate requests, `digestBytes` long. */
   hash: 'SHA256' | 'SHA384' | 'SHA512'
   /** Named curve of SEC 2 or RFC 5639. */
   oid: string
@@ -174,7 +172,6 @@ export const ENCRYPT_MODES: readonly EncryptMode[] = ['AES_CBC']
 
 export const signMode = (name: SignModeName): SignMode => (name === 'ED25519' ? 'EdDSA' : name)
 
-/** Modes that a mechanism permits, by use. */
 export interface Permissions {
   sign: readonly SignMode[]
   decrypt: readonly DecryptMode[]
@@ -216,7 +213,6 @@ function permissionsOf(mechanism: Mechanism): Permissions {
 
 const PERMISSIONS = new Map<Mechanism, Permissions>(MECHANISMS.map((name) => [name, permissionsOf(name)]))
 
-/** True if one of the mechanisms permits the mode. */
 export function permits<Use extends keyof Permissions>(
   mechanisms: readonly MechanismName[],
   use: Use,

@@ -56,7 +56,6 @@ export interface KeyHandle {
   load: () => Uint8Array
 }
 
-/** Cost parameters of scrypt, RFC 7914. */
 export interface ScryptCost {
   N: number
   r: number
@@ -89,7 +88,6 @@ export interface CryptoPool {
   onTested(listener: (wrong: readonly string[]) => void): void
   /** Wipes one opened key in all workers, after its deletion or a change of rights. */
   forget(ref: number): void
-  /** Wipes all opened keys, for a lock. */
   forgetAll(): void
   close(): Promise<void>
 }

@@ -27,7 +27,6 @@ export const LAST_RESORT: TriesCounter = { left: 0, done: 0 }
 
 const NAME = /^coffer_([0-9.]+)(?:\+(\d{1,3})(?:-(\d{1,3}))?)?\.efi$/i
 
-/** Null for other files. */
 export function parseEntry(file: string): BootEntry | null {
   const [, version, left, done] = NAME.exec(file) ?? []
   if (version === undefined || parseVersion(version) === null) return null
@@ -63,7 +62,6 @@ export function readBootLoader(read: ReadVariable): BootLoader | null {
 export const startedOnTrial = ({ selected, counted }: BootLoader, version: string): boolean =>
   [selected, counted].every((file) => file !== null && parseEntry(file)?.version === version)
 
-/** Decodes UTF-16 with a final NUL. */
 function text(value: Uint8Array | null): string | null {
   if (value === null) return null
   return Buffer.from(value).toString('utf16le').replace(/\0.*$/s, '')

@@ -9,7 +9,6 @@ import { type BootEntry, entryName, parseEntry, type TriesCounter } from './boot
 import { INCOMING, VERSIONS } from './repair.ts'
 
 export interface Esp {
-  /** Directory of an incoming version. */
   readonly incoming: string
   hasIncoming(): boolean
   /** Versions whose files are not empty. */
@@ -34,7 +33,6 @@ interface EspChanges {
 }
 
 interface EspOptions {
-  /** Mount point. */
   directory: string
   remount: (access: EspAccess) => void
   dropCaches?: (() => void) | undefined

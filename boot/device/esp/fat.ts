@@ -27,7 +27,6 @@ export interface Fat {
   free(clusters: readonly number[]): void
   /** True if the copies of the table differ. The first one counts. */
   copiesDiffer(): boolean
-  /** Flushes all writes to the medium. */
   sync(): void
   close(): void
 }

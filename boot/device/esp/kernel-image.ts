@@ -13,7 +13,6 @@ const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux'] // systemd-stub(7)
 export interface Expected {
   architecture: MachineArchitecture
   version: string
-  /** Path of its root file system: a file or a block device. */
   root: string
   secureBoot: SecureBootState | null
 }

@@ -6,11 +6,8 @@ import * as z from 'zod'
 import { writeDurably } from '../../base/files.ts'
 
 export interface TpmSealedRecord {
-  /** Handle of the persistent object. */
   handle: number
-  /** Name of the object. */
   name: Uint8Array
-  /** Name of the storage key. */
   storageKeyName: Uint8Array
   /** Value of register 7 at the time of sealing. */
   register7: Uint8Array

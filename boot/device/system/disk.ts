@@ -15,13 +15,11 @@ const APPEAR_MS_MAX = 15_000 // for disks behind USB or a slow controller
 const LOOK_EVERY_MS = 100
 
 export interface OurDisk {
-  /** Device files. */
   disk: string
   esp: string
   /** Partition for a root file system that is not in use. */
   spareRoot: { path: string; bytes: number }
   data: string
-  /** Partition number. */
   dataNumber: number
 }
 

@@ -38,7 +38,6 @@ interface Completion {
   look(): void
   close(): void
   choose(at: number): void
-  /** Sets the cursor after the next render. */
   moveTo(cursor: number): void
   /** True if the list has handled the key. */
   onKeyDown(event: KeyboardEvent): boolean

@@ -20,14 +20,11 @@ export interface FileUpload {
 
 export interface UploadQueue {
   readonly all: ReadonlySignal<readonly FileUpload[]>
-  /** True while a file is not sent yet. */
   readonly isBusy: () => boolean
   add(files: Iterable<File>): void
-  /** Uploads the original in place of the shrunk picture. */
   useOriginal(key: number): void
   /** Cancels the upload, or removes it from the list. */
   remove(key: number): void
-  /** Removes finished uploads from the list. */
   clear(): void
 }
 

@@ -1,9 +1,6 @@
-/** Decides which links and media of messages are allowed. */
-
-/** A link that an element may have; `readLink` returns null for any other link. */
+/** A link that an element may have; `safeLink` returns null for any other link. */
 interface SafeLink {
   readonly href: string
-  /** True if the link stays in this page. */
   readonly isOwn: boolean
   readonly host: string
 }

@@ -9,7 +9,6 @@ export interface Begun {
   /** Start of the word in the text, including its sign. */
   readonly start: number
   readonly text: string
-  /** Channel of a begun topic. */
   readonly channelName: string
 }
 
@@ -17,7 +16,6 @@ export interface Suggestion {
   readonly key: string
   readonly label: string
   readonly about: string
-  /** Text that replaces the begun word. */
   readonly insert: string
 }
 

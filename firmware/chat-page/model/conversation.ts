@@ -35,7 +35,6 @@ export function conversationOf(message: ReceivedMessage, ownId: number): Convers
   )
 }
 
-/** Narrow for GET /messages. */
 export const narrowOf = (conversation: ConversationRef, ownId: number): { operator: string; operand: unknown }[] =>
   conversation.kind === 'topic'
     ? [

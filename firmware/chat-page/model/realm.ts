@@ -32,9 +32,9 @@ export interface RealmView {
   readonly groups: Map<number, UserGroup>
   readonly emoji: Map<string, CustomEmoji>
   readonly unread: Unread
-  /** Direct conversations, newest first. */
+  /** Newest first. */
   readonly directs: ConversationRef[]
-  /** Visibility policies by `keyOf` the topic. */
+  /** By `keyOf` the topic. */
   readonly topicPolicies: Map<string, number>
   /** By id. */
   readonly drafts: Map<number, DraftOfServer>

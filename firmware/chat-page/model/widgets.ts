@@ -28,7 +28,6 @@ export interface ChoiceButtons {
 // biome-ignore lint/suspicious/noExplicitAny: other clients write them; each member is checked before use
 type Data = any
 
-/** Null if the message has no widget, or one of an unknown kind. */
 export function readWidget(
   submessages: readonly ReceivedSubmessage[],
   authorId: number,

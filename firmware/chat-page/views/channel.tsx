@@ -1,5 +1,3 @@
-/** Topics of a channel, newest first, and a compose box for a new one. */
-
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Field } from '../../web/controls.tsx'

@@ -1,5 +1,3 @@
-/** A topic or a direct conversation: its messages and the compose box. */
-
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'

@@ -141,7 +141,6 @@ function JoinForm({ invitation, invited }: { invitation: string; invited: Invite
   )
 }
 
-/** Opens the inbox and removes an invitation's key from the address. */
 function enter(): void {
   if (location.pathname !== '/') {
     history.replaceState(null, '', '/')

@@ -1,5 +1,3 @@
-/** Frame around the views: sidebar with conversations, menu, and content. */
-
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
@@ -58,7 +56,6 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
   )
 }
 
-/** Shows the error of an act that has no place of its own for errors. */
 function Toast() {
   return (
     <div class="toast">

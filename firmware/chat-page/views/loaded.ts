@@ -5,7 +5,6 @@ import { useEffect, useRef } from 'preact/hooks'
 import { noteFailure } from '../connection.ts'
 
 interface Loaded<T> {
-  /** Null until the first answer. */
   readonly value: ReadonlySignal<T | null>
   readonly failure: ReadonlySignal<unknown>
   load(): Promise<void>

@@ -107,7 +107,6 @@ function moveFocus(event: KeyboardEvent): void {
   next.scrollIntoView({ block: 'nearest' })
 }
 
-/** Outgoing messages that the list does not contain yet. */
 export function pendingOf({ conversation, messages, hasNewest }: MessageList): OutboxMessage[] {
   const here = keyOf(conversation)
   const all = outbox.value.filter((one) => keyOf(one.conversation) === here)

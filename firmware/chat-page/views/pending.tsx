@@ -1,5 +1,3 @@
-/** Outgoing messages of a conversation, below those that the server has. */
-
 import { Action } from '../../web/controls.tsx'
 import { draftOf, setDraft } from '../drafts.ts'
 import { keyOf } from '../model/conversation.ts'

@@ -1,5 +1,3 @@
-/** Shows an error with the server's message. */
-
 import type { ComponentChildren } from 'preact'
 import { CallRefused } from '../api.ts'
 import * as words from '../words/en.ts'

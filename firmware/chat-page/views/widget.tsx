@@ -1,5 +1,3 @@
-/** Polls, task lists and buttons of bots, shown instead of the message's text. */
-
 import { useSignal } from '@preact/signals'
 import { Action, Field } from '../../web/controls.tsx'
 import { call } from '../api.ts'
@@ -20,7 +18,6 @@ interface WidgetProps<W> {
   widget: W
 }
 
-/** Null if the message has no widget. */
 export function widgetOf(realm: RealmView, message: ReceivedMessage) {
   const widget = readWidget(message.submessages, message.sender_id)
   if (widget === null) return null

@@ -96,7 +96,6 @@ function ecSigner(type: EcKeyType, base: BasePoint, privateKey: Uint8Array, rand
   }
 }
 
-/** Length of BIP-340's auxiliary randomness. */
 const AUX_BYTES = 32
 
 const unfit = (mode: SignMode, type: CurveKeyType): CofferError =>

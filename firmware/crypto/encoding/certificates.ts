@@ -44,7 +44,6 @@ export function checkChain(certificates: readonly X509Certificate[]): void {
 export const isIssuedBy = (issued: X509Certificate, issuer: X509Certificate): boolean =>
   issuer.ca && issued.checkIssued(issuer) && verifies(issued, issuer)
 
-/** True for an authority that issued its own certificate. */
 export const isRoot = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate)
 
 function parse(der: Uint8Array): X509Certificate {

@@ -71,12 +71,10 @@ export class DerReader {
     return content.subarray(1)
   }
 
-  /** Returns the identifier in dotted form. */
   oid(): string {
     return decodeOid(this.read(TAG.oid))
   }
 
-  /** Throws CofferError `invalid` if values remain. */
   end(): void {
     if (this.#position !== this.#bytes.length) throw malformed()
   }
@@ -87,7 +85,6 @@ export class DerReader {
     return byte
   }
 
-  /** Reads a definite, minimal length. */
   #length(): number {
     const first = this.#byte()
     if (first < 0x80) return first

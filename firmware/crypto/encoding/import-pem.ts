@@ -164,7 +164,6 @@ function readMlDsa(type: MlDsaKeyType, der: Uint8Array, publicKey: Uint8Array | 
   return { type, data: copySecret(seed ?? expanded!), expanded: seed && expanded && copySecret(expanded), claimed }
 }
 
-/** Reads curve parameters, which must be a named curve. */
 function namedCurve(parameters: DerReader): EcKeyType {
   const name = parameters.readOptional(TAG.oid)
   if (name === undefined) throw new CofferError('invalid', 'EC: a named curve is needed')

@@ -26,7 +26,6 @@ export function signatureAlgorithm(type: KeyType): AlgorithmIdentifier {
   return new AlgorithmIdentifier({ algorithm: ED25519_OID })
 }
 
-/** Signs with the algorithm of `signatureAlgorithm`. */
 export function signData(type: KeyType, data: Uint8Array, sign: Sign): Promise<Uint8Array> {
   if (type === 'RSA') return sign('PKCS1_SHA256', sha256(data))
   if (isEcKeyType(type)) return sign('ECDSA', ECDSA[CURVES[type].hash].digest(data))

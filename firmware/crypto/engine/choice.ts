@@ -7,8 +7,6 @@ const reason = whyNotFused()
 
 export const isFast = reason === undefined
 
-/** Multiplication method of the curve arithmetic. */
 export const products: Products = isFast ? 'fused' : 'exact'
 
-/** Text for the log and the system information. */
 export const engineChoice: string = reason === undefined ? 'fast: multiply-add rounds once' : `plain, because ${reason}`

@@ -133,7 +133,6 @@ function definePermutation(module: WasmModule, name: string, width: Width): void
   })
 }
 
-/** Emits one round, from one set of variables to another. */
 function rounds(width: Width, local: NewLocal) {
   const newRow = () => Array.from({ length: 5 }, () => local(width.type))
   const [columns, mixed, row] = [newRow(), newRow(), newRow()]
@@ -170,7 +169,6 @@ type KeccakCode = Record<
 
 let opened: ReturnType<typeof open> | undefined
 
-/** Compiles the module at first use. */
 function open() {
   const module = new WasmModule(1)
   definePermutation(module, 'permute', SINGLE)

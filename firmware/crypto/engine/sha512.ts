@@ -117,7 +117,6 @@ interface Compression {
   readonly memory: { readonly buffer: ArrayBuffer }
   /** Processes `count` blocks of the message, at least one. */
   blocks(message: number, count: number): void
-  /** Returns 1 if a bit of the constants has changed, else 0. */
   constantsDefect(): number
 }
 

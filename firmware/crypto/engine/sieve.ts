@@ -35,7 +35,6 @@ if (PRIMES.length % 2 === 1) PRIMES.push(3) // a full last vector
 const DIGIT_BITS = 32
 /** With this many digits, the sum of digits times remainders stays below 2^53. */
 const DIGITS_MAX = 2 ** 53 / 2 ** DIGIT_BITS / PRIMES_END
-/** Digits per iteration. */
 const UNROLLED = 4
 
 const VECTOR = 16 // bytes
@@ -110,7 +109,6 @@ function instantiate(turns: number): Sieve {
 const nearest = (a: Code): Code => instruction('v128', [a], 0xfd, 0x94, 0x01)
 const isEqual = (a: Local, b: Local): Code => instruction('v128', [a, b], 0xfd, 0x47)
 
-/** Sieve of Eratosthenes. */
 function oddPrimes(end: number): number[] {
   const isComposite = new Uint8Array(end)
   const primes: number[] = []

@@ -8,7 +8,6 @@ export type Code = Uint8Array | readonly (number | Code)[]
 /** A number is a constant of the type that the instruction expects. */
 export type Operand = Code | Local | number | bigint
 
-/** A local variable or parameter of the current function. */
 export class Local {
   readonly get: Code
   readonly #type: ValueType
@@ -38,7 +37,6 @@ export type WasmExports = Record<string, (...values: number[]) => number | bigin
 /** Calls a defined function. Operands have the types of its parameters. */
 export type Callee = (...operands: Operand[]) => Code
 
-/** Allocates a new local of the function. */
 export type NewLocal = (type: ValueType) => Local
 
 /** A module with one memory, exported as `memory`, and functions, exported by name. */
@@ -177,7 +175,6 @@ export const v128 = {
   xor: vectors(81),
   /** i32: 1 unless all bits are zero. */
   anyTrue: (a: Operand): Code => instruction('v128', [a], 0xfd, 83),
-  /** Lanes with these 64 bits. */
   constant: (low: bigint, high = low): Code => [0xfd, 0x0c, bytes64(low), bytes64(high)],
 } as const
 
@@ -212,7 +209,6 @@ export const i64x2 = {
 } as const
 
 export const f64x2 = {
-  /** Converts the first two 32-bit integers. */
   convertLowI32x4: vectorsOne(254),
   add: vectors(240),
   sub: vectors(241),

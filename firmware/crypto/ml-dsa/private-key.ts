@@ -15,7 +15,6 @@ import { sign, verify } from '../engine/ml-dsa/signature.ts'
 import type { Random } from '../random.ts'
 import type { KeyPair, SignMode } from '../types.ts'
 
-/** Mode of signing: a message, or an external mu of FIPS 204. */
 export type MlDsaMode = 'ML_DSA' | 'ML_DSA_EXTERNAL_MU'
 
 export interface OpenedMlDsa {

@@ -32,7 +32,6 @@ export function knownAnswers(engine: Engine, products: Products = chosen): Known
 
 interface Question {
   algorithm: string
-  /** Hash of the correct signature. */
   sha256: string
   sign(engine: Engine, products: Products): Uint8Array
 }

@@ -1,5 +1,3 @@
-/** Messages between the pool and its worker threads. */
-
 import type { ErrorCode } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
@@ -27,7 +25,6 @@ export interface PoolRequest {
   evict?: number
 }
 
-/** A batch contains requests. */
 export type ToWorker = MessageBatch | { forget: number } | 'warm up' | 'close'
 
 export type FromWorker = 'ready' | Tested | Replies
@@ -39,7 +36,6 @@ interface Tested {
 }
 
 export interface Replies extends MessageBatch {
-  /** Total time of the operations in the batch. */
   tookMs: number
   /** True if a memory check failed. The worker still answers pending requests, and must be replaced. */
   isFaulty: boolean
@@ -125,7 +121,6 @@ export function unpackReply(unpacker: Unpacker): PoolReply {
   return { id, code, message, unopened: unpacker.take() as boolean }
 }
 
-/** Total length of a task's byte arrays. */
 export function bytesIn(task: Task): number {
   let bytes = 0
   for (const array of byteArraysOf(task)) bytes += array.length

@@ -174,7 +174,6 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     }
   }
 
-  /** Refuses all jobs, and calls `end` for the threads. */
   function endAll(end: () => Promise<void>): Promise<void> {
     const error = wrongState()
     dropQueued(() => true, error)

@@ -31,9 +31,7 @@ export interface Thread {
   load: number
   /** References of open keys, least recently used first. */
   opened: Map<number, true>
-  /** Requests for the next message. */
   outbox: PoolRequest[]
-  /** The error that ended the thread. */
   failure: unknown
 }
 
@@ -107,7 +105,6 @@ export function forgetKey(thread: Thread, ref: number): void {
   thread.worker.postMessage({ forget: ref } satisfies ToWorker)
 }
 
-/** Returns the finished job. */
 export function take(thread: Thread, id: number): Job {
   const job = thread.running.get(id)!
   thread.running.delete(id)

@@ -19,7 +19,6 @@ interface ThreadsListeners {
   onMessage: (thread: Thread, message: FromWorker) => void
   /** The thread has ended with its running jobs. `isHopeless` is true if it never started and there is no other thread. */
   onLost: (thread: Thread, isHopeless: boolean) => void
-  /** A thread may be free for a job. */
   onFree: () => void
 }
 
@@ -86,7 +85,6 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
     if (isSucceeded) succeed(thread)
   }
 
-  /** Starts a replacement, now or after a pause. */
   function succeed({ startedAtMs }: Thread): void {
     if (performance.now() - startedAtMs < STABLE_MS) pauseStarts()
     if (!isPaused()) spawn()

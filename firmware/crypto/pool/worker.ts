@@ -33,7 +33,6 @@ const SHORT_MS = 0.3 // while operations take less time, an answer waits for up 
 const QUIET_MS = 5000 // after this time no further derivation is expected
 const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not delay other work
 
-/** Serves requests until `close`. */
 function serve(port: MessagePort): void {
   refuseNativeCode()
   const start = workerData as WorkerStart

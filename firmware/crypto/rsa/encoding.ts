@@ -82,7 +82,6 @@ function checkShape({ n, e, p, q, dp, dq, qinv }: RsaPrivateKey): void {
   if (dp.length !== p.length || dq.length !== q.length || qinv.length !== p.length) throw damaged()
 }
 
-/** e^-1 mod (prime - 1). */
 function inverseModuloLessOne(e: Uint8Array, prime: Uint8Array): Uint8Array | null {
   const less = copySecret(prime)
   less[less.length - 1]! &= 0xfe

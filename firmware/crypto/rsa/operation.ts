@@ -54,7 +54,6 @@ export class RsaOperation {
     throw new CofferError('internal', 'The RSA operation failed')
   }
 
-  /** The operation cannot be used afterwards. */
   wipe(): void {
     this.#forgetBlinding()
     this.#arithmetic.wipe()

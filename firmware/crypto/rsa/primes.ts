@@ -79,7 +79,6 @@ function passRounds(number: Uint8Array, rounds: number, random: Random, engine: 
   return true
 }
 
-/** One Miller-Rabin round for two numbers at once. */
 function passRound(numbers: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, engine: Engine): Pair<boolean> {
   const less = [lessOne(numbers[0]), lessOne(numbers[1])] as const
   const twos = [trailingZeros(less[0]), trailingZeros(less[1])] as const

@@ -20,7 +20,6 @@ export interface OpenedRsa {
   sign(mode: SignMode, message: Uint8Array): Uint8Array
   /** Throws CofferError `invalid`, with the same message for all errors in the encrypted bytes. */
   decrypt(mode: DecryptMode, encrypted: Uint8Array): Uint8Array
-  /** The key cannot be used afterwards. */
   wipe(): void
 }
 

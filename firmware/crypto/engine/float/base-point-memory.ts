@@ -26,7 +26,6 @@ export interface BasePointParameters {
   D: bigint
   /** Factors for affine coordinates when they leave this memory. */
   out: { x: bigint; y: bigint }
-  /** The point, in the coordinates of the computation. */
   generator: { x: bigint; y: bigint }
 }
 
@@ -46,9 +45,7 @@ export interface BasePointCode {
 }
 
 interface BasePointMemory {
-  /** Byte length of scalars and coordinates. */
   readonly bytes: number
-  /** The order n. */
   readonly order: Uint8Array
   readonly field: Field
   readonly points: PointLayout

@@ -16,14 +16,12 @@ import { CHOICE_LIMBS, DIGIT_BITS, type Formulas, type PointLayout } from './mul
 export interface Multiple {
   x: Uint8Array
   y: Uint8Array
-  /** Inverse of the scalar modulo n. */
   inverse: Uint8Array
 }
 
 export class BasePoint {
   /** Byte length of scalars and coordinates. */
   readonly bytes: number
-  /** The order n. */
   readonly order: Uint8Array
   readonly #field: Field
   readonly #points: PointLayout
@@ -140,7 +138,6 @@ export class BasePoint {
     return multiple
   }
 
-  /** Throws unless the coordinates are those of a point of the curve. */
   #expectPoint({ x, y }: Multiple): void {
     const field = this.#field
     const { at, unit } = this.#points
@@ -157,7 +154,6 @@ export class BasePoint {
     if (!field.isZero(at.t0!, [0])) throw new Fault('a multiple of a base point is not on its curve')
   }
 
-  /** Writes the table choices for an odd scalar. */
   #choose(odd: Uint8Array): void {
     const { words } = this.#field
     const windows = 2 * this.#windows
@@ -175,12 +171,10 @@ export class BasePoint {
     }
   }
 
-  /** Enters a number into lane 1. */
   #enterNumber(slot: Slot, number: Uint8Array): void {
     this.#field.enter(slot, [1], number)
   }
 
-  /** Reads a result of multiplication. */
   #leave(slot: Slot, lane: 0 | 1): Uint8Array {
     this.#field.canonical(slot, slot)
     return this.#field.getTransient(slot, lane, this.bytes)

@@ -6,7 +6,6 @@ import { BITS_2_52, doubleBits, type FloatMachine, LOW_MAGIC } from './machine.t
 /** Added to each column's signed sum, so that logical shifts act as arithmetic ones. */
 const LIFT = 1n << 62n
 
-/** Contribution of LIFT to the carry. */
 export const liftCarry = ({ radix }: Format): bigint => LIFT >> radix
 
 /** Initial value of a column whose digit is taken: the first of its number, or one that receives a carry. */
@@ -63,7 +62,6 @@ export function toNumber<V, P, I>(m: FloatMachine<V, P, I>, digit: V): V {
   return m.minus(m.or(digit, m.constant(BITS_2_52)), m.constant(doubleBits(2 ** 52 + Number(m.format.half))))
 }
 
-/** Converts a limb to bits and adds a constant. */
 export function toBits<V, P, I>(m: FloatMachine<V, P, I>, limb: V, plus = 0n): V {
   const magic = m.format.limbMagic
   return m.add(m.plus(limb, m.constant(magic)), m.constant(BigInt.asUintN(64, plus - magic)))

@@ -17,7 +17,6 @@ const LIMB_BITS_MAX = 52
 const UNROLLED_LIMBS_MAX = 8
 const UNROLLED_DIGITS = 2
 
-/** Additional functions and memory for points. */
 export interface Extension {
   secretLimbs: number
   publicLimbs(layout: { stateEnd: number }): number
@@ -28,7 +27,6 @@ export interface Extension {
 export interface FieldCode {
   module: WasmModule
   limbs: number
-  /** Creates an emitter for generators. */
   emitter: (local: NewLocal) => Emitter
   square: Callee
   multiply: Callee

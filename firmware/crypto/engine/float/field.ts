@@ -105,7 +105,6 @@ export class Field {
     this.numbers.set(state)
   }
 
-  /** Copies the state within this memory. */
   keepState(to: number): void {
     this.numbers.copyWithin(2 * to, 0, 2 * this.layout.stateEnd)
   }
@@ -114,7 +113,6 @@ export class Field {
     this.numbers.copyWithin(0, 2 * from, 2 * (from + this.layout.stateEnd))
   }
 
-  /** Overwrites all values that depend on secrets. */
   wipe(): void {
     wipe(this.secrets)
   }
@@ -204,7 +202,6 @@ export class Field {
     this.code.copyLane(this.at(to) + lane * LANE_BYTES, this.at(from) + lane * LANE_BYTES, this.limbs)
   }
 
-  /** Copies one lane of a number to both lanes. */
   spread(to: Slot, from: Slot, lane: 0 | 1): void {
     for (const other of LANES) {
       this.code.copyLane(this.at(to) + other * LANE_BYTES, this.at(from) + lane * LANE_BYTES, this.limbs)
@@ -241,7 +238,6 @@ export class Field {
     return this.leave(slot, lane, this.limbs, newSecret(length))
   }
 
-  /** As `getBytes`, in transient memory. */
   getTransient(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
     return this.leave(slot, lane, this.limbs, transientSecret(length))
   }
@@ -277,7 +273,6 @@ export class Field {
     return typeof slot === 'number' ? slot : this.layout.slots[slot]
   }
 
-  /** Address of the slot. */
   at(slot: Slot): number {
     return this.#slot(slot) * LIMB_BYTES
   }

@@ -24,7 +24,6 @@ import { SIGNED } from './format.ts'
 import { type FloatMachine, LIMB_BYTES, LOW_MAGIC } from './machine.ts'
 import { columnBias, range } from './montgomery.ts'
 
-/** Division steps of one round. */
 export const STEPS = Number(SIGNED.radix)
 const STEPS_UNROLLED = 3
 
@@ -176,7 +175,6 @@ export function multiplyByMatrix<V, P, I>(
       { factor: m.load(matrix, 2 * row + 1), limb: (k: number) => ys[k]! },
     ]
     let highs: V | undefined
-    /** Sum of the products of column k, plus `start`. */
     const column = (k: number, start: bigint): V => {
       const lows = k < limbs ? terms.length : 0
       let sum = m.constant(BigInt.asUintN(64, start - columnBias(SIGNED, lows, k > 0 ? terms.length : 0)))

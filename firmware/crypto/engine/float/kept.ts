@@ -7,7 +7,6 @@ export class Kept {
   readonly bytes: Uint8Array
   readonly #twin: Uint8Array
 
-  /** Copies the concatenated parts. */
   constructor(...parts: readonly Uint8Array[]) {
     this.bytes = newSecret(parts.reduce((length, part) => length + part.length, 0))
     let at = 0

@@ -14,7 +14,6 @@ export const LIMB_BYTES = 16
  */
 export interface FloatMachine<V, P, I> {
   readonly format: Format
-  /** The same bits in both lanes. */
   constant(bits: bigint): V
   load(from: P, limb: number): V
   store(to: P, limb: number, value: V): void
@@ -43,7 +42,6 @@ export interface FloatMachine<V, P, I> {
   repeat(times: number | I, walk: readonly Walk<P>[], body: (pointers: P[], remaining: I) => void): P[]
   /** Counter minus a constant, which must not be negative. */
   less(counter: I, by: number): I
-  /** A register that the body of a loop changes. */
   variable(initial: V): { get: () => V; set: (value: V) => void }
 }
 

@@ -12,14 +12,12 @@ export interface Modulus<P> {
   limbs: number
   /** Quotient digits per pass, at most ROWS. More digits mean fewer passes, but more work for the last ones. */
   digits: number
-  /** The odd modulus n. */
   modulus: P
   /** (c n + 1) / B^digits, where c n = -1 mod B^digits. With it, a quotient digit equals its column. */
   scaled: P
   /** c = -1/n mod B^digits, in `digits` limbs. */
   inverse: P
   columns: P
-  /** Results of `columnBiases`. */
   squareBiases: P
   multiplyBiases: P
   productBiases: P
@@ -107,14 +105,12 @@ interface Rows<V, P, I> {
   full: FullColumns<I>
   /** Initial values of the last columns, one for each row, if these columns are still empty. */
   fresh?: P
-  /** True if x are the first limbs of y. */
   isSquare?: boolean
 }
 
 /** Selects the rows whose products a column receives. */
 interface Part {
   isWanted: (k: number) => boolean
-  /** Row whose product is on the diagonal of the square. */
   diagonal?: number
   /** True if the column, except the diagonal, counts twice. */
   isDoubled?: boolean

@@ -13,7 +13,6 @@ import { range } from './montgomery.ts'
 export const DIGIT_BITS = 5
 export const DIGIT_ENTRIES = 2 ** (DIGIT_BITS - 1)
 
-/** Number of windows per lane. */
 export const windowsFor = (bits: number): number => Math.ceil((bits + 1) / DIGIT_BITS / 2)
 
 /** Limbs of a window's choice: a table entry, and the sign bit of a double if the entry must be negated. */
@@ -28,7 +27,6 @@ export interface Formulas<Name extends string = string> {
   signed: readonly Name[]
   /** Other numbers in the formulas: temporaries, and constants of the curve. */
   others: readonly Name[]
-  /** Sets the sum to the entry. */
   first: (code: PointCode<Name>) => Code[]
   addEntry: (code: PointCode<Name>) => Code[]
   /** Converts a sum of entries for `addPoint`, with affine coordinates X / Z and Y / Z. */

@@ -26,7 +26,6 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
   const secrets = [state, qLanes, qinvLanes, cube, windows]
   let isOpen = true
 
-  /** Copies both lanes. */
   const residue = (): Residue => new Uint8Array(field.take('a').buffer)
   const place = (slot: 'a' | 'b', { buffer, byteOffset }: Residue): void => {
     if (current !== arithmetic) throw new Error('The key is not in use')

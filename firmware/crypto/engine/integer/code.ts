@@ -35,7 +35,6 @@ export interface IntegerCode {
   settleInverse(d: number, f: number, modulus: number, limbs: number): void
   /** a / b, which must have no remainder; b is odd. Overwrites `a`. */
   divideExact(to: number, a: number, b: number, limbs: number): void
-  /** Overwrites the complete memory. */
   wipe(): void
 }
 

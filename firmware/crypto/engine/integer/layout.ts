@@ -29,7 +29,6 @@ const TABLE_BYTES = WINDOW_ENTRIES * 4 * LIMBS_MAX
 const SLOTS = TABLE + TABLE_BYTES
 export const MEMORY_PAGES = 2
 
-/** Address of the number in a slot. */
 export const slot = (index: number): number => SLOTS + index * SLOT_BYTES + HEADER_BYTES
 export const SLOTS_MAX = Math.floor((MEMORY_PAGES * 65536 - SLOTS) / SLOT_BYTES)
 

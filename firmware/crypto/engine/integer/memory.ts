@@ -98,7 +98,6 @@ export function putModulus(modulus: Uint8Array, limbs: number): void {
   reduce(R_SQUARED, limbs)
 }
 
-/** Copies the block that `putModulus` computed. */
 export function takeBlock(): Uint8Array {
   return memory(MODULUS - HEADER_BYTES, BLOCK_BYTES).slice()
 }

@@ -127,7 +127,6 @@ export function defineMultiply(module: WasmModule): Callee {
 }
 
 export function definePower(module: WasmModule, multiply: Callee): void {
-  /** Reads all entries and selects the one with the given number. */
   const select = module.define('select', ['i32', 'i32', 'i32'], [], ([to, index, limbs], local) => {
     const [end, entry, number, value] = [local('i32'), local('i32'), local('i32'), local('i64')]
     const mask = local('i64')
@@ -192,7 +191,6 @@ export function definePower(module: WasmModule, multiply: Callee): void {
   })
 }
 
-/** Propagates carries through the column sums and stores the limbs. */
 function storeColumns(to: Local, limbs: Operand, local: NewLocal): Code[] {
   const column = local('i32')
   const end = local('i32')

@@ -116,13 +116,11 @@ function complete(lattice: Lattice, rho: Uint8Array, k: Uint8Array): ExpandedKey
   return { publicKey, encoded, k: kept, tr, block: copySecret(bytes.subarray(at.matrix, at.y)) }
 }
 
-/** Transforms a polynomial and stores it as integers. */
 function keep({ code }: Lattice, to: number, from: number): void {
   code.forward(from, from)
   code.narrow(to, from)
 }
 
-/** Packs N numbers of `bits` bits, at most 24. */
 function packBits(to: Uint8Array, start: number, bits: number, value: (n: number) => number): void {
   let [held, heldBits, at] = [0, 0, start]
   for (let n = 0; n < N; n++) {

@@ -23,7 +23,6 @@ interface TransformCode {
   /** Multiplies one row of the matrix with a vector. `wholeRow` also includes -t1 and the challenge. */
   row(to: number, matrix: number, vector: number): void
   wholeRow(to: number, matrix: number, vector: number): void
-  /** Multiplies a polynomial of the key with the challenge. */
   product(to: number, integers: number, challenge: number): void
 }
 

@@ -47,7 +47,6 @@ function parametersOf(rows: number, columns: number, eta: 2 | 4, tau: number, om
     gamma2: (Q - 1) / (isSmallest ? 88 : 32),
     /** Bound of the coefficients of a challenge times s1 or s2. */
     beta: tau * eta,
-    /** Bits of a coefficient of w1. */
     highBits,
     /** Bytes of a packed polynomial of w1, and of z. */
     highBytes: packedBytes(highBits),

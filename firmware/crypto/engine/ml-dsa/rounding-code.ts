@@ -22,7 +22,6 @@ import { type MlDsaParameters, N, Q } from './parameters.ts'
 
 /** Arguments are addresses of polynomials: doubles, 32-bit integers, or packed. Each function returns 1 if a norm is too large, else 0. */
 export interface RoundingCode {
-  /** Converts doubles to integers. */
   narrow(to: number, from: number): number
   /** Splits w into w1 and w0; also packs w1. */
   decompose(from: number, low: number, high: number, packed: number): number

@@ -9,7 +9,6 @@ import { N, Q } from './parameters.ts'
 
 export interface PolynomialMachine<V, P>
   extends Pick<FloatMachine<V, P, unknown>, 'load' | 'store' | 'at' | 'plus' | 'minus' | 'repeat'> {
-  /** Exact products. */
   times(a: V, b: V): V
   plusProduct(sum: V, a: V, b: V): V
   /** a times a factor, modulo q: at most q / 2 + 1. `share` is the factor divided by q. */
@@ -127,7 +126,6 @@ const ROOT = 1753
 const ROOT_INVERSE = 731_434
 const N_INVERSE = 8_347_681
 
-/** Tables of both transforms. */
 export function transformTables(): Float64Array<ArrayBuffer> {
   const tables = new Float64Array(2 * TABLES_LIMBS)
   const [roots, inverses] = [powers(ROOT), powers(ROOT_INVERSE)]
