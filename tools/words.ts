@@ -14,7 +14,7 @@ const SHARED_TYPES = new Set(
   ),
 )
 
-const TOKENS =
+export const TOKENS =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|(?<=[=(,:!&|?;[]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
 const BRITISH =
   /\b(?:behaviour|colour|cancell(?:ed|ing)|labell(?:ed|ing)|licence|organis|recognis|initialis|synchronis|optimis|authoris|normalis|serialis|favour|honour|neighbour|centre|catalogue|grey|analys(?:e[ds]?|ing)\b|travell)/i
