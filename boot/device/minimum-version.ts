@@ -3,7 +3,7 @@
  * rises, so that an old image with a known weakness cannot return to the device although its signature is valid.
  * The record is sealed with the device key, and older versions do not get the device key. If the TPM has a counter, the counter
  * counts good starts, and the record holds its value. A restored older record belongs to an earlier start, so the key is
- * withheld. The same holds for the store, which firmware/last-start.ts checks. Each start first writes the next value to the
+ * withheld. The same holds for the store, which firmware/device/last-start.ts checks. Each start first writes the next value to the
  * store, then to the record, then raises the counter, so that after a power cut record and store are never behind the counter. A
  * version on trial is not counted, since the boot manager may have to restore the store.
  */

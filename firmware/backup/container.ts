@@ -29,7 +29,7 @@ export interface Header {
   madeAtMs: number
   /** The device that made it. */
   deviceId: string
-  /** The domain key sealed by the unlock key alone, with salt and costs, see keyslots.ts. */
+  /** The domain key sealed by the unlock key alone, with salt and costs, see store/key-slots.ts. */
   attendedSlot: Uint8Array
   /** Opens on the same device only: the domain key for unattended starts. Empty where those are off. */
   unattendedSlot: Uint8Array

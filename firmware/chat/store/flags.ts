@@ -16,7 +16,7 @@ export interface Flags {
   /** Keyed by recipient. */
   allRuns(user: number, flag: Flag): Map<number, Runs>
   setRuns(user: number, recipient: number, flag: Flag, runs: Runs): void
-  /** Bits of realm/flags.ts; 0 without a mention. */
+  /** Bits of realm/model/content-flags.ts; 0 without a mention. */
   mention(user: number, message: number): number
   /** Mentions in messages from `message` on, by message id. */
   mentionsSince(user: number, message: number): ReadonlyMap<number, number>

@@ -17,12 +17,12 @@ export interface MessageRow {
   ordinal: number
   /** Number that a move into a private channel assigned; 0 otherwise. */
   arrival: number
-  /** See realm/model/message-bits.ts. */
+  /** See realm/model/content-flags.ts. */
   bits: number
   client: string
   content: string
   html: string
-  /** JSON: see realm/model/message-extra.ts. */
+  /** JSON: see realm/model/message-metadata.ts. */
   extra: string
 }
 

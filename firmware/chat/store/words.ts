@@ -36,7 +36,7 @@ interface Wanted {
 export const sentTo = (recipient: number): string => keptAs(0, recipient)
 export const sentIn = (topic: number): string => keptAs(1, topic)
 export const sentBy = (user: number): string => keptAs(2, user)
-/** Synthetic word of a content flag: see realm/model/message-bits.ts. */
+/** Synthetic word of a content flag: see realm/model/content-flags.ts. */
 export const having = (bit: number): string => keptAs(3, bit)
 const NOWHERE = keptAs(4, 0)
 

@@ -66,6 +66,13 @@ test('each endpoint is of a row of the contract', () => {
   for (const one of DECLARATIONS) assert.ok(rowsOf(one).length > 0, endpointName(one))
 })
 
+test('endpoints that the contract leaves out (section 12) are not there', () => {
+  const left = page.slice(page.search(/^## 12\./m)).match(/`[A-Z]+ \/[^`]+`/g) ?? []
+  assert.ok(left.length > 0)
+  for (const { method, path } of left.flatMap(routesOf))
+    assert.ok(!all.some((one) => one.method === method && plain(one.path) === path), `${method} ${path}`)
+})
+
 /** Outside the base path: contract section 1.1. */
 const FILES = [
   'GET /static/emoji.json',

@@ -1,5 +1,5 @@
 // @test long 30 slow
-/** What was changed on the disk is not taken for ours, and is said, in both databases and their logs. Design 4. */
+/** Changes made on the disk behind the chat are detected and reported, in both databases and their logs. */
 
 import assert from 'node:assert/strict'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

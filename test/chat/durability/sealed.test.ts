@@ -1,5 +1,5 @@
 // @test long 30
-/** What is on the disk says nothing. Design 4; what was changed there is damage.test.ts's. */
+/** The files of the chat on the disk reveal nothing. Changed files: damage.test.ts. */
 
 import assert from 'node:assert/strict'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // @test short slow
-/** While ten accounts send, edit, move and delete, every queue hears the same in one order, without loss. Design 7. */
+/** While ten accounts send, edit, move and delete, every queue hears the same in one order, without loss. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

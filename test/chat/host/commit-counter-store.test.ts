@@ -1,4 +1,4 @@
-/** What the appliance keeps of the chat's commits, and when it reaches the disk. Design 4. */
+/** What the appliance keeps of the chat's commits, and when it reaches the disk. */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Requests outside against real servers here, which stand where the network would lead to: contract row E140, design 11. */
+/** Requests outside against real servers here, which stand where the network would lead to: contract row E140. */
 
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'

@@ -1,5 +1,5 @@
 // @test long 30
-/** The chat in backups of Coffer's own form: out while it is used, and back, all or nothing. Design 14. */
+/** The chat in backups of Coffer's own form: out while it is used, and back, all or nothing. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What is kept of the databases' commits, and what an older copy looks like. Design 4. */
+/** What is kept of the databases' commits, and what an older copy looks like. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

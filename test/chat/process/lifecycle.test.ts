@@ -1,5 +1,5 @@
 // @test short 45
-/** The chat's process from the organization's making to its end, through locks, crashes and restarts. Design 1. */
+/** The chat's process from the organization's making to its end, through locks, crashes and restarts. */
 
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, renameSync } from 'node:fs'

@@ -1,7 +1,7 @@
 // @test long 30 slow
 /**
  * A restore that is killed at any moment leaves keys and chat of before, or those of the backup: on a running Coffer and on a
- * fresh one, whether all processes end at once, or the firmware or the chat alone. Design 14.
+ * fresh one, whether all processes end at once, or the firmware or the chat alone.
  */
 
 import assert from 'node:assert/strict'

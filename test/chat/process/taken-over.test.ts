@@ -1,5 +1,5 @@
 // @test long 30
-/** A chat that fails in every way, or that somebody has taken over: the appliance goes on, and gives nothing away. Design 1. */
+/** A chat that fails in every way, or that somebody has taken over: the appliance goes on, and gives nothing away. */
 
 import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'

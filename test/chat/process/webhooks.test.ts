@@ -1,6 +1,6 @@
 /**
  * Outgoing webhooks of the real chat process over a real network: another network namespace is the computer on whose hosts they
- * are, and names are in the system's file of them. Contract row E140, design 11. Root makes it, where a container lets him.
+ * are, and names are in the system's file of them. Contract row E140. Root makes it, where a container lets him.
  */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-/** What the appliance's administrator does for the organization. Design 2. */
+/** What the appliance's administrator does for the organization. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
