@@ -3,7 +3,6 @@
 export interface Architecture {
   /** As Node names it. */
   name: 'x64' | 'arm64'
-  /** As Debian names it. */
   debian: 'amd64' | 'arm64'
   /** Of Debian's library directories. */
   triplet: string

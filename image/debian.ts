@@ -14,9 +14,7 @@ import { run } from './run.ts'
 export const RELEASE = 'bookworm'
 
 export interface Debian {
-  /** The newest version there is, or null. */
   newest(name: string): LockedPackage | null
-  /** What package `name` depends on, by name. */
   dependencies(name: string): string[]
   /** The directory of its files, fetched if need be. */
   unpack(locked: LockedPackage): string
@@ -92,10 +90,8 @@ export function openDebian({ debian }: Architecture, cache: string): Debian {
   }
 }
 
-/** Runs a program of apt; a directory is where it downloads to. */
 type Apt = (program: 'apt-get' | 'apt-cache', parameters: readonly string[], directory?: string) => string
 
-/** With the lists of packages of this moment. */
 function openApt(directory: string, architecture: string): Apt {
   const apt = `${directory}/apt`
   for (const name of ['state/lists/partial', 'cache/archives/partial', 'sources'])

@@ -24,10 +24,8 @@ export interface EtcdProgram {
   name: 'etcd'
   version: string
   go: { version: string; license: string }
-  /** All whose code is in it. */
   modules: readonly GoModule[]
   program: Buffer
-  /** The texts of all their licences. */
   licenses: Buffer
 }
 
@@ -40,7 +38,6 @@ const GO_MINOR_MIN = 21 // the first that fetches others
  */
 const FLAGS = ['-trimpath', '-ldflags=-s -w', '-gcflags=all=-l']
 
-/** Whether there is a go command that can build it. */
 export function hasGo(): boolean {
   const { stdout } = spawnSync('go', ['version'], { encoding: 'utf8' })
   const [, minor] = /\bgo1\.(\d+)/.exec(stdout ?? '') ?? []
@@ -136,7 +133,6 @@ function licenseTextIn(directory: string): string {
     .join('\n')
 }
 
-/** What only the text of each licence says. */
 const KNOWN: Readonly<Record<string, RegExp>> = {
   'Apache-2.0': /Apache License,?\s+Version 2\.0/,
   'BSD-2-Clause': /Redistributions in binary form(?![\s\S]*Neither the name)/,

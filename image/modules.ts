@@ -21,9 +21,7 @@ export interface Module {
   file: string
   /** In the order in which they are loaded. */
   dependencies: Module[]
-  /** Patterns of the devices that it is for. */
   aliases: string[]
-  /** What it asks /lib/firmware for. */
   firmware: string[]
 }
 

@@ -14,7 +14,6 @@ export interface NodeRuntime {
   version: string
   /** As npm writes it: `sha512-` and base64. */
   integrity: string
-  /** The directory of the package. */
   directory: string
 }
 

@@ -1,5 +1,3 @@
-/** The command line of image/build.ts. */
-
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

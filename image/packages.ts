@@ -11,9 +11,7 @@ export interface UnpackedPackage extends LockedPackage {
 
 export interface Packages {
   all: readonly UnpackedPackage[]
-  /** The package of that name. */
   get(name: string): UnpackedPackage
-  /** The one package that holds the kernel. */
   kernel: UnpackedPackage
   /** The file that a shared library's name leads to, and its package. */
   library(name: string): { package: UnpackedPackage; file: string }

@@ -1,5 +1,3 @@
-/** Runs a tool of the build. */
-
 import { spawnSync } from 'node:child_process'
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024

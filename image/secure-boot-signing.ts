@@ -8,11 +8,9 @@ import type { DiskFile } from './disk.ts'
 import { run } from './run.ts'
 
 export interface SecureBoot {
-  /** A program for UEFI with its signature. */
   sign(program: Uint8Array): Buffer
   /** What the boot loader enrols from. */
   files: DiskFile[]
-  /** Lines for loader.conf. */
   settings: string
 }
 

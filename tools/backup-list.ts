@@ -175,7 +175,6 @@ async function listForeign(
   }
 }
 
-/** What stands for nothing but itself. */
 const LISTED = BACKUP_COLLECTIONS.filter((name) => name !== 'counts' && name !== 'heads')
 
 const totals = (names: readonly string[], counts: ReadonlyMap<string, number>): string =>

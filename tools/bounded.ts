@@ -55,7 +55,6 @@ async function exitCodeOf(child: ChildProcess): Promise<number> {
   return code ?? 128 + constants.signals[by!]
 }
 
-/** Command lines of what does not end by itself. */
 async function leftOf(group: number): Promise<string[]> {
   const deadline = performance.now() + LEAVE_MS_MAX
   for (;;) {
@@ -80,7 +79,6 @@ function membersOf(group: number): string[] {
   return members
 }
 
-/** To all of the group; none may be left. */
 function signal(group: number, name: NodeJS.Signals): void {
   try {
     process.kill(-group, name)

@@ -19,7 +19,6 @@ interface BuiltPage {
   /** For `dist/chat-page.bin`. */
   bytes: Uint8Array
   files: { path: string; type: string; content: Uint8Array; brotli: Uint8Array }[]
-  /** For the list of bundled packages. */
   metafile: Metafile
 }
 

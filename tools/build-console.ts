@@ -10,19 +10,16 @@ import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { PAGE_OPTIONS } from './page-build.ts'
 
-/** The contents of a file under `/console/`. */
 interface BuiltFile {
   name: string
   text: string
 }
 
-/** What `/` and `/console/` answer. */
 interface BuiltConsole {
   html: string
   /** The main one first. */
   scripts: BuiltFile[]
   css: BuiltFile
-  /** For the list of bundled packages. */
   metafile: Metafile
 }
 

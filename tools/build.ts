@@ -85,7 +85,6 @@ function versionOnly(version: string): Plugin {
   }
 }
 
-/** The page for browsers in the place of the module that stands for it. */
 function withConsole(files: ConsoleFiles): Plugin {
   return {
     name: 'page for browsers',
@@ -122,7 +121,6 @@ export interface BundledPackage {
   license: string
 }
 
-/** The packages that something in these bundles comes from; of the SQLite package also the addon. */
 function bundledPackages(...metafiles: Metafile[]): BundledPackage[] {
   const names = new Set<string>()
   const outputs = metafiles.flatMap(({ outputs }) => Object.values(outputs))
@@ -139,7 +137,6 @@ function bundledPackages(...metafiles: Metafile[]): BundledPackage[] {
   })
 }
 
-/** The licence text, as most of them ask for. */
 function licenseOf({ name, version, license }: BundledPackage): string {
   const directory = resolve(root, 'node_modules', name)
   const file = readdirSync(directory).find((file) => /^licen[cs]e(\.\w+)?$/i.test(file))

@@ -74,7 +74,6 @@ function emoji(directory: string): object {
   }
 }
 
-/** Names of languages as Pygments has them, each with the names by which people call it. */
 function languages(directory: string): object {
   const mapping = read(directory, /^[Pp]ygments-/, 'pygments/lexers/_mapping.py')
   const names: Record<string, string> = {}

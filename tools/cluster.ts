@@ -60,7 +60,6 @@ interface Node {
   ended: Promise<number>
 }
 
-/** Its lines are shown with its number. */
 function startNode(number: number, program: string, environment: NodeJS.ProcessEnv): Node {
   const child = spawn(process.execPath, [program], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
   for (const stream of [child.stdout, child.stderr])

@@ -38,7 +38,6 @@ const namesOf = (cell: string): string[] => [...cell.matchAll(/`(.+?)`/g)].map((
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 
-/** The most specific path of the table. */
 function moduleOf(path: string, rows: Map<string, Row>): string | undefined {
   for (let at = path; at !== '.'; at = posix.dirname(at)) if (rows.has(at)) return at
   return undefined

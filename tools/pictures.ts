@@ -119,7 +119,6 @@ async function signIn(page: Page, user: string): Promise<void> {
   await heading(page, 'Overview')
 }
 
-/** What a small team has. */
 async function addContents(): Promise<void> {
   const ask = (method: string, path: string, as: string | undefined, json?: unknown) =>
     expectSuccess(call(method, path, as, json))

@@ -18,7 +18,6 @@ const USAGE = `usage: node tools/qemu.ts [--fresh] [--arch x64|arm64] [--port 84
   DIRECTORY  keeps the device between runs; --fresh makes a new one
   --tpm, --secure-boot   what a new device has; later runs keep it so`
 
-/** What was decided when the device was new. */
 interface Device {
   architecture: QemuArchitecture
   firmware: QemuFirmware

@@ -50,7 +50,6 @@ const BEHIND_MS_MAX = 1000 // what was missed by more is not caught up
 /** Memory that the second half may end with above what it began with: what the C library keeps for itself. */
 const GROWTH_MIB_MAX = 16
 
-/** How often each is asked for. */
 const WEIGHTS = { ed25519: 35, p256: 30, rsa2048: 20, make: 3, list: 5, show: 5, audit: 1, random: 1 } as const
 type Work = keyof typeof WEIGHTS
 
@@ -66,7 +65,6 @@ if (import.meta.main) {
   await soak(seconds, Number(values.locks))
 }
 
-/** Sets the exit code. */
 async function soak(seconds: number, locksMin: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-soak-'))
   let server: Server | undefined
@@ -164,7 +162,6 @@ function everyClient(work: () => Promise<void>): Promise<unknown> {
   return Promise.all(Array.from({ length: CLIENTS }, work))
 }
 
-/** Lets its callers through, so many a second all together. */
 function rateLimit(perSecond: number): () => Promise<void> {
   const intervalMs = 1000 / perSecond
   let nextMs = performance.now()
@@ -208,7 +205,6 @@ interface User {
   work(): Promise<void>
   lock(): Promise<void>
   unlock(): Promise<void>
-  /** The appliance has counted every signature it gave. */
   checkCounters(): Promise<void>
   done(): number
   totals(): Pick<Outcome, 'counts' | 'locks' | 'verified'>

@@ -122,7 +122,6 @@ function slowGroups(files: readonly TestFile[]): Group[] {
   ]
 }
 
-/** `lines` are printed before the summary. */
 async function runAll(groups: readonly Group[], skippedList: string | undefined, lines: string[]): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-tests-'))
   const total = groups.reduce((sum, { files }) => sum + files.length, 0)

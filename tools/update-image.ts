@@ -19,7 +19,6 @@ export interface File {
   bytes: Uint8Array
 }
 
-/** What is released, without the members. */
 export interface UpdateRelease {
   product: string
   version: string

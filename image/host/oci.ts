@@ -33,7 +33,6 @@ interface OciOptions {
   architecture: Architecture
   packages: Packages
   program: Tree
-  /** Text of all licences. */
   licenses: string
   version: string
   /** Of every file and of the image, in seconds since 1970. */

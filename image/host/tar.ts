@@ -14,7 +14,6 @@ interface TarOptions {
   time: number
   /** Who owns a path, when that is not root. */
   ownerOf?: (path: string) => number
-  /** Permissions, when they are not the usual ones. */
   modeOf?: (path: string) => number | undefined
 }
 

@@ -169,7 +169,6 @@ export const BODIES: readonly BodyCase[] = [
   },
 ]
 
-/** Provisions the appliance and makes the users and keys that the bodies name. */
 export async function furnish(appliance: Client): Promise<void> {
   const systemTime = new Date().toISOString()
   await provision(appliance, { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN.slice('admin:'.length), systemTime })
@@ -180,7 +179,6 @@ export async function furnish(appliance: Client): Promise<void> {
   await restoreKeys(appliance)
 }
 
-/** Makes those keys again that were moved. */
 export async function restoreKeys(appliance: Client): Promise<void> {
   const ed25519 = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: { data: seed } }
   const aes = {

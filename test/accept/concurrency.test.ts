@@ -44,7 +44,6 @@ function randomOf(seed: number): (below: number) => number {
   }
 }
 
-/** What the answers said about a key. */
 interface Known {
   signed: number
   label: string
@@ -261,7 +260,6 @@ describe('concurrency', () => {
   })
 })
 
-/** Sorted, nothing twice, all that exist and none that were deleted. */
 function checkList(reply: Reply, own: string[], deleted: Set<string>, complain: (text: string) => void) {
   const ids = reply.json<{ id: string }[]>().map(({ id }) => id)
   for (let index = 1; index < ids.length; index++) {

@@ -29,7 +29,6 @@ async function request(id: string, subject: unknown): Promise<string> {
 const text = (pem: string) => openssl(pem, 'req', '-noout', '-text', '-nameopt', 'utf8,sep_multiline,sname', '-verify')
 const structure = (pem: string) => openssl(pem, 'asn1parse')
 
-/** The subject alternative names, as OpenSSL shows them. */
 function alternativeNames(pem: string): string[] | undefined {
   const match = /X509v3 Subject Alternative Name:( critical)?\s*\n\s*(.*)\n/.exec(text(pem))
   if (!match) return undefined

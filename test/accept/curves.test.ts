@@ -38,7 +38,6 @@ async function signature(id: string, mode: string, input: Uint8Array): Promise<B
   return Buffer.from(reply.json<{ signature: string }>().signature, 'base64')
 }
 
-/** Shows `publicKey` in every form it is shown in. */
 async function checkShown(id: string, publicKey: KeyObject) {
   assert.deepEqual((await show(id)).public, publicMembers(publicKey))
   assert.equal(await publicPem(id), publicKey.export({ format: 'pem', type: 'spki' }))

@@ -22,7 +22,6 @@ const KEYS = [{ type: 'EC_P256' }, { type: 'EC_P521' }, { type: 'RSA', length: 2
 const generate = (appliance: Appliance, json: object) =>
   expect(204, appliance.call('POST', '/cluster/tls/generate', { as: ADMIN, json }))
 
-/** The members' key, which no call tells, out of a backup. */
 function tracesOfKey(name: string, backup: Buffer): Traces {
   let at = 0
   const read = (count: number): Buffer => {

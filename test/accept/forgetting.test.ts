@@ -39,7 +39,6 @@ function mechanismOf({ type, mode }: Kind): string {
   return type === 'Generic' ? 'AES_Decryption_CBC' : `${mode}_Signature`
 }
 
-/** The members of a JSON import. */
 function fieldsOf({ type }: Kind, stored: Uint8Array): Record<string, string> {
   if (type !== 'RSA') return { data: base64(stored) }
   const { p, q, e } = decodeRsaPrivateKey(stored)

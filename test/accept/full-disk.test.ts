@@ -30,7 +30,6 @@ const LEFT_BYTES = 64 * 1024
 
 const version: string = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')).version
 
-/** For this version again: an upload that would be taken. */
 function makeImage(): { image: Uint8Array; releaseKey: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const payload: Entry[] = [

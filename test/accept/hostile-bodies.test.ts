@@ -49,7 +49,6 @@ const wrongTypes = (kind: Kind): unknown[] => {
   }
 }
 
-/** Too much of the kind, where the contract has a bound. */
 const oversized = (kind: Kind): unknown[] => {
   const long = 'x'.repeat(500_000)
   switch (kind) {
@@ -74,7 +73,6 @@ const oversized = (kind: Kind): unknown[] => {
 
 const badBase64 = ['*', 'AAA', 'A===', 'AAAA=', 'AA==AA==', '____', 'AAA\u0000', ' AAAA', 'ÄÄÄÄ']
 
-/** What is wrong, and a body with it. All of these are 400. */
 function* broken({ valid, members }: BodyCase): Generator<[string, string | Uint8Array]> {
   yield ['no body', '']
   yield ['broken JSON', '{}}}']

@@ -25,7 +25,6 @@ const SEED = Number(process.env.ACCEPT_SEED ?? Date.now() % 0x7fffffff)
 
 let appliance: Appliance
 
-/** The status of the answer, or `closed` when there is none. */
 async function outcomeOf(text: string | Uint8Array): Promise<number | 'closed'> {
   const raw = await RawClient.connect(appliance)
   try {

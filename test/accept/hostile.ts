@@ -11,7 +11,6 @@ export const CUT_MS_MAX = 90_000
 export const operator = credentialsOf('operator')
 export const authorization = `authorization: ${basic(operator)}\r\n`
 
-/** The head of a request; `headers` are lines that end in CRLF. */
 export const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nhost: coffer\r\n${headers}\r\n`
 export const infoRequest = head(`GET ${BASE}/info`)
 

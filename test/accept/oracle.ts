@@ -69,7 +69,6 @@ function curve(type: string, openssl: string, scalarBytes: number, digest: strin
   return { type, openssl, scalarBytes, digest, digestBytes: HASH_BYTES[digest]!, order: BigInt(`0x${order}`) }
 }
 
-/** The hashes of the mechanism names, with their lengths. */
 export const HASHES = ['MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512'] as const
 export const hashBytes = (hash: string) => HASH_BYTES[hash.toLowerCase()]!
 
@@ -87,7 +86,6 @@ export const makeEc = (curve: Curve): Promise<Pair> => generate('ec', { namedCur
 
 export const makeEd25519 = (): Promise<Pair> => generate('ed25519')
 
-/** The `private` object of a JSON import. */
 export function privateMembers(key: KeyObject): Record<string, string> {
   if (key.asymmetricKeyType === 'rsa') {
     const { p, q, e } = key.export({ format: 'jwk' })
@@ -107,7 +105,6 @@ function scalarOf(key: KeyObject): Buffer {
 
 const standard = (base64url: string) => Buffer.from(base64url, 'base64url').toString('base64')
 
-/** The `public` object that the appliance has to show. */
 export function publicMembers(key: KeyObject): Record<string, string> {
   const spki = key.export({ format: 'der', type: 'spki' })
   if (key.asymmetricKeyType === 'rsa') {
@@ -123,7 +120,6 @@ export function publicMembers(key: KeyObject): Record<string, string> {
   return { data: point.toString('base64') }
 }
 
-/** The public key from what the appliance shows as `public.pem`. */
 export const publicKeyOf = (pem: string): KeyObject => createPublicKey(pem)
 
 export const modulusBytes = (key: KeyObject) => Math.ceil(key.asymmetricKeyDetails!.modulusLength! / 8)
@@ -177,7 +173,6 @@ export function encryptOaep(publicKey: KeyObject, hash: string, message: Uint8Ar
   return publicEncrypt(label === undefined ? options : { ...options, oaepLabel: Buffer.from(label) }, message)
 }
 
-/** Big-endian, `bytes` long. */
 export function bigEndian(value: bigint, bytes: number): Buffer {
   return Buffer.from(value.toString(16).padStart(2 * bytes, '0'), 'hex')
 }

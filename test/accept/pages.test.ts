@@ -21,7 +21,6 @@ const anchor = (heading: string): string =>
 const anchorsOf = (page: string): Set<string> =>
   new Set([...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchor(heading!)))
 
-/** Relative ones, without those in code. */
 const linksOf = (page: string): string[] =>
   [
     ...read(page)

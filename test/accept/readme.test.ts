@@ -14,7 +14,6 @@ await fileNeeds('openssl', 'curl')
 
 const TIME_MS_MAX = 120_000
 
-/** The commands of a page, in blocks marked so. */
 const blocks = (page: string, marks: string): string[] => {
   const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
   return [...text.matchAll(new RegExp(`^\`\`\`(?:${marks})\\n([^]*?)^\`\`\`$`, 'gm'))].map(([, block]) => block!)

@@ -45,7 +45,6 @@ test(
   },
 )
 
-/** The address of the same appliance, had it no switch: every list is of all types. */
 async function withoutSwitch(t: TestContext, { host, port }: Appliance): Promise<string> {
   const { key, cert } = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
   const server = createServer({ key: Buffer.from(key), cert }, ({ method, url = '/', headers }, response) => {

@@ -50,7 +50,6 @@ function tolerate<T>(read: () => T): T | 'storage' {
   }
 }
 
-/** The notes of the rig, whose counter may be damaged. */
 class Tolerant extends NotesDomain {
   constructor(records: RecordStore) {
     const counter = tolerate(() => records.get('configuration', 'counter'))

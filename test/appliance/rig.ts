@@ -77,7 +77,6 @@ export interface TestPool extends CryptoPool {
   forgotten: number
   /** Delays each derivation until it resolves. */
   gate: Promise<void>
-  /** Says that a thread has tried every algorithm. */
   tell: (wrong: readonly string[]) => void
 }
 

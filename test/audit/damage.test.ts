@@ -8,7 +8,6 @@ import { type AuditRig, createAuditRig, problemsOf, readAll, recordLines } from 
 
 const RING_OF_USES = 2
 
-/** Four rows of ten lines. */
 function filled(t: TestContext): AuditRig {
   const rig = createAuditRig(t)
   for (let n = 0; n < 4; n++) {
@@ -42,10 +41,8 @@ function flip(database: Database, slot: number): void {
 interface Damage {
   name: string
   harm: (database: Database) => void
-  /** Of the system log at the start. */
   report: RegExp | null
   problems: RegExp[]
-  /** What the log that goes on calls its next line. */
   next: number
 }
 

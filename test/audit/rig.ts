@@ -16,14 +16,11 @@ export const TIME = '2030-01-02T03:04:05Z'
 export interface AuditRig extends StoreRig {
   store: StoreFile
   log: AuditLog
-  /** Errors in the system log. */
   errors: string[]
   nowMs: number
   /** Of each transaction of the log, whether it waited for the disk. */
   synced: boolean[]
-  /** While true every transaction fails as on a full disk. */
   full: boolean
-  /** Closes and opens again; `between` may do something to the store meanwhile. */
   reopen(between?: (store: StoreFile) => void): void
 }
 
@@ -78,7 +75,6 @@ export function recordLines(log: AuditLog, count: number, from = 1): void {
   for (let n = from; n < from + count; n++) void log.record(event({ key: `key-${n}` }), 'use')
 }
 
-/** Sets how many lines of each kind are kept. */
 export const keepLines = (log: AuditLog, lines: number): void =>
   log.configure({ ...log.settings, lines: { change: lines, refusal: lines, use: lines } })
 
@@ -100,7 +96,6 @@ export async function problemsOf(log: AuditLog): Promise<string[]> {
   return (await verify(await exportTexts(log))).problems
 }
 
-/** Sequence numbers of every page, as they come. */
 export async function readAll(log: AuditLog, query: { limit?: number; key?: string; user?: string } = {}) {
   const sequences: number[] = []
   let before: number | undefined

@@ -31,7 +31,6 @@ async function startFurnished(t: TestContext): Promise<Coffer> {
   return coffer
 }
 
-/** The status curl got; an answer goes to a file. */
 async function curl(coffer: Coffer, path: string, ...options: string[]): Promise<string> {
   const { host, port } = await coffer.target()
   const url = `https://${host}:${port}/api/v1${path}`

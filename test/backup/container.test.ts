@@ -82,7 +82,6 @@ function sourceOf(bytes: Uint8Array): Source {
   }
 }
 
-/** Everything the backup holds. Throws what the reader throws. */
 function readAll(bytes: Uint8Array, key = KEY): { header: object; records: BackupRecord[] } {
   const source = sourceOf(bytes)
   readSalt(source)
@@ -90,7 +89,6 @@ function readAll(bytes: Uint8Array, key = KEY): { header: object; records: Backu
   return { header: backup.header, records: [...backup.records()] }
 }
 
-/** Where the preamble and each chunk end. */
 function boundaries(bytes: Buffer): number[] {
   const ends = [PREAMBLE_BYTES]
   for (let at = PREAMBLE_BYTES; at < bytes.length; ends.push(at)) at += 4 + bytes.readUInt32BE(at)

@@ -388,7 +388,6 @@ const after =
     return scrypt(copy, salt, cost)
   }
 
-/** Writes until one is refused. */
 async function refusedWrite(rig: Rig): Promise<void> {
   for (let n = 0; (await rig.status('PUT', `/users/operator/tags/n${n}`, { as: 'admin' })) !== 503; n++) await sleep(5)
 }

@@ -41,7 +41,6 @@ export async function unlock(rig: Rig, passphrase = UNLOCK): Promise<void> {
   if (status !== 204) throw new Error(`unlock: ${status} ${text()}`)
 }
 
-/** Operational, with users, a namespace, keys with all they can have, and a backup passphrase. */
 export async function furnishedRig(t: TestContext): Promise<Rig> {
   const rig = await operationalRig(t)
   await rig.user('team~chief', 'Administrator')
@@ -70,7 +69,6 @@ export async function sign(rig: Rig, id: string, mode = 'EdDSA'): Promise<void> 
   if (status !== 200) throw new Error(`sign: ${status} ${text()}`)
 }
 
-/** The same passphrases on another appliance. */
 export function useUsersOf(rig: Rig, ...ids: string[]): void {
   for (const id of ids) rig.use(id, `passphrase of ${id}`)
 }
@@ -103,7 +101,6 @@ export const filesOf = (directory: string): string[] =>
     .filter((name) => !/^store\.(db|db-wal|lock)$/.test(name))
     .sort()
 
-/** Everything a client can see of users, namespaces and keys. */
 export async function inventory(rig: Rig, namespaced?: string): Promise<unknown> {
   const seen: Record<string, unknown> = {}
   const get = async (path: string, as = 'admin') => {

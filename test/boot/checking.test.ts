@@ -1,5 +1,3 @@
-/** The terminal while a passphrase is derived. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'

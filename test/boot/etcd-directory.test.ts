@@ -48,7 +48,6 @@ const shown = (path: string): string => {
 const ofOthers = ({ data }: Place): string[] =>
   ['', 'device.key', 'store', 'store/store.db'].map((name) => shown(join(data, name)))
 
-/** As of a member that has run. */
 function fill(directory: string, id: number): void {
   const logs = join(dataIn(directory), 'member', 'wal')
   mkdirSync(logs, { recursive: true, mode: 0o700 })

@@ -54,7 +54,6 @@ test('of many lines only so many are passed on, and the rest is counted', () => 
   assert.deepEqual(take(['b']), ['warning etcd: 50 lines were left out here', 'warning etcd: b'])
 })
 
-/** A program in etcd's place that writes this. */
 function makeWriter(t: TestContext, text: string) {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-etcd-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))

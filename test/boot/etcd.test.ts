@@ -153,7 +153,6 @@ interface Member {
   etcd: TestEtcd
   peer: { name: string; urls: [string] }
   address: string
-  /** Of the cluster, unless by another authority. */
   run(how: EtcdStart['how'], members?: EtcdStart['members'], by?: ClusterCa): Promise<void>
 }
 

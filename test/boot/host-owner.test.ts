@@ -29,7 +29,6 @@ interface Host {
   data: string
   store: string
   chat: string
-  /** Until `end` it is in use. */
   start(): Platform
   end(): void
 }
@@ -70,7 +69,6 @@ function openPlace(t: TestContext): Host {
 
 const ownerOf = (...names: string[]): number => lstatSync(join(...names)).uid
 
-/** Gives the path of the innermost. */
 function makeNested(directory: string, depth: number, name = 'd'): string {
   const path = join(directory, ...Array<string>(depth).fill(name))
   mkdirSync(path, { recursive: true })
@@ -131,7 +129,6 @@ test('directories deeper than a path can tell keep nobody from running as anothe
   assert.notDeepEqual(start().launcher, [], 'not as root')
 })
 
-/** Of two halves, of which each has a path that can be told. */
 function nestTooDeep(directory: string): void {
   const other = join(directory, '..', 'other')
   makeNested(other, HALF_LEVELS, NAME)

@@ -6,7 +6,6 @@ import { createPassphraseEditor, type Typed } from '../../boot/terminal/passphra
 const BACKSPACE = '\x7f'
 const CTRL_U = '\x15'
 
-/** Types a text and gives what the editor holds then. */
 function typed(text: string | Uint8Array): string | null {
   const editor = createPassphraseEditor()
   for (const byte of Buffer.from(text as string)) assert.equal(editor.feed(byte), null)

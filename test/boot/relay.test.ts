@@ -14,11 +14,9 @@ import { connected } from './socket-pair.ts'
 
 interface Scene {
   joint: Relay
-  /** The firmware's end as the process has it. */
   firmware: Duplex
   lives: Duplex[]
   refusals: string[]
-  /** A chat that has just started: its end. */
   startChat(): Promise<Duplex>
 }
 
@@ -38,7 +36,6 @@ async function stage(t: TestContext): Promise<Scene> {
   return { joint, firmware, lives, refusals, startChat }
 }
 
-/** What comes, until there are so many bytes. */
 async function take(stream: Duplex, bytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0

@@ -27,7 +27,6 @@ interface Place {
   store: string
   copy: StoreCopy
   secret: string
-  /** What a copy that was restored has. */
   restored(): Record<string, string>
 }
 
@@ -45,7 +44,6 @@ function openPlace(t: TestContext): Place {
   return { store, copy, secret, restored }
 }
 
-/** Right after the store was listed. */
 function meanwhile(t: TestContext, store: string, change: () => void): void {
   const { readdirSync: list } = fs
   const mocked = t.mock.method(fs, 'readdirSync', (...parameters: Parameters<typeof list>) => {

@@ -53,7 +53,6 @@ const asking = (...extensions: Uint8Array[]) =>
   element(context(0), sequence(EXTENSION_REQUEST, element(TAG.set, sequence(...extensions))))
 const commonName = (value: string, tag: number = TAG.utf8) => subjectName([{ type: '2.5.4.3', tag, value }])
 
-/** A request in order but for `parts`. */
 function request(parts: Partial<Parts> = {}): Buffer {
   const { version, subject, key, attributes, algorithm, signature }: Parts = {
     version: integer(Uint8Array.of(0)),

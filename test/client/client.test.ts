@@ -20,7 +20,6 @@ before(async () => {
 })
 after(() => appliance.dispose())
 
-/** With a part for each variable of the path, which stays recognizable. */
 function operationOf({ method, path }: Request): string[] {
   const bare = decodeURIComponent(path.split('?')[0]!)
   const literal = `${method} ${bare}`

@@ -43,7 +43,6 @@ function deafen({ node, others, partition }: Cut): void {
   for (const other of others) partition.drop(other.name, node.name)
 }
 
-/** Neither hears the other. */
 export function cutOff(cut: Cut): void {
   mute(cut)
   deafen(cut)

@@ -46,7 +46,6 @@ const strikes: Record<string, (pair: Pair) => Promise<void>> = {
   },
 }
 
-/** What can be seen of how far a joiner is, from its first step on. */
 const seenOf: Record<string, (joiner: ClusterNode) => unknown> = {
   'its kit is opened': () => true,
   'its etcd starts': (joiner) => joiner.etcdPid() !== null,
@@ -76,7 +75,6 @@ async function makeKey(node: ClusterNode, id: string): Promise<void> {
   await expect(201, node.call('POST', '/keys/generate', { as: ADMIN, json }))
 }
 
-/** A node that can be put back to where it was when this was called. */
 async function keep(t: TestContext, node: ClusterNode): Promise<() => Promise<void>> {
   const { dataDirectory } = node
   const copy = `${dataDirectory}.kept`

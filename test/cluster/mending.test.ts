@@ -37,7 +37,6 @@ const signs = (node: ClusterNode, id: string) =>
   until(`signature of ${node.name}`, async () => (await sign(node, id)) === 200)
 const etcdOf = ({ dataDirectory }: ClusterNode): string => join(dataDirectory, 'etcd')
 
-/** As somebody does it who has the disk while the appliance is off. */
 function forgetRecords({ dataDirectory }: ClusterNode): void {
   const database = new Sqlite(join(dataDirectory, 'store/store.db'))
   for (const table of ['users', 'keys', 'privateKeys', 'heads']) database.exec(`DELETE FROM "${table}"`)

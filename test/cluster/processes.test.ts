@@ -41,9 +41,7 @@ interface Seen {
   /** By register. */
   histories: Map<string, Operation[]>
   made: Set<string>
-  /** Nobody said whether they were. */
   perhaps: Set<string>
-  /** What a client was shown of a register, in its order. */
   shown: Map<string, (string | null)[]>
   unavailable: number
 }
@@ -77,7 +75,6 @@ async function write(
   return 'not'
 }
 
-/** Null where it was not to be had. */
 async function labelOf(node: ClusterNode, id: string): Promise<{ label: string | null } | null> {
   const reply = await ask(node, 'GET', `/keys/${id}`)
   if (reply === null) return null
@@ -85,7 +82,6 @@ async function labelOf(node: ClusterNode, id: string): Promise<{ label: string |
   return { label: reply.json<{ label?: string }>().label ?? null }
 }
 
-/** One of the clients of a node. */
 class Client {
   readonly #node: ClusterNode
   readonly #number: number
@@ -172,7 +168,6 @@ async function strike(t: TestContext, { nodes, partition }: Cluster, failure: Pr
   }
 }
 
-/** As soon as it can. */
 const changes = (node: ClusterNode, id: string): Promise<boolean> =>
   until('change', async () => (await write(node, 'POST', '/keys/generate', key(id))) !== 'not')
 

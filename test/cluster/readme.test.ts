@@ -18,7 +18,6 @@ const TOOL = join(import.meta.dirname, '../../tools/cluster.ts')
 const TIME_MS_MAX = 180_000
 const HERE = '"IP:127.0.0.1"' // which stays: connections on this machine come from there
 
-/** Whose ends are awaited. */
 async function startCluster(t: TestContext, network: string): Promise<{ output: () => string }> {
   const passage = makeDataDirectory(t)
   chmodSync(passage, 0o711)

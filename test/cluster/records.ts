@@ -7,7 +7,6 @@ import { type ClusterNode, until } from '../support/cluster.ts'
 const COUNTS = 'counts' // of operations, which a restore does not touch
 const SHARED = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates']
 
-/** Once all have the same: what tells them from any others. */
 export async function sameRecords(nodes: readonly ClusterNode[], { withCounts = true } = {}): Promise<string> {
   const tables = withCounts ? [...SHARED, COUNTS] : SHARED
   const { digest } = await until('equal records', () => {

@@ -28,7 +28,6 @@ type State = 'with the namespace' | 'without it'
 
 interface Stage {
   nodes: readonly ClusterNode[]
-  /** What each state looks like on a disk, and a backup of it. */
   records: Record<State, string>
   backups: Record<State, Call>
 }
@@ -71,7 +70,6 @@ async function restGone(nodes: readonly ClusterNode[]): Promise<string> {
   return settled(nodes)
 }
 
-/** As it is restored. */
 const backupOf = async (node: ClusterNode): Promise<Call> => restoring(await expect(200, askBackup(node)))
 
 async function restoring({ bytes }: Reply): Promise<Call> {
@@ -106,7 +104,6 @@ const isOpen = (node: ClusterNode): Promise<boolean> =>
     () => false,
   )
 
-/** Its answer, or null; ends once all are open and have the same. */
 async function killAmid({ nodes }: Stage, node: ClusterNode, call: Promise<Reply>, afterMs: number) {
   const answer = call.catch(() => null)
   await wait(afterMs)

@@ -114,7 +114,6 @@ async function makeChat(): Promise<void> {
   await makeChannel()
 }
 
-/** As the owner, by the API. */
 async function makeChannel(): Promise<void> {
   const chat = chatTarget()
   const form = { type: 'application/x-www-form-urlencoded' }
@@ -128,7 +127,6 @@ async function makeChannel(): Promise<void> {
   assert.equal(answer.status, 200, answer.text())
 }
 
-/** Where the profile has the chat. */
 function chatTarget(): { host: string; port: number } {
   const text = readFileSync(join(rig.directory, 'config/coffer/default.json'), 'utf8')
   const { hostname, port } = new URL((JSON.parse(text) as { chat: { url: string } }).chat.url)

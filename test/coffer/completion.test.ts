@@ -33,7 +33,6 @@ const READS: Readonly<Record<Shell, string>> = {
   fish: 'function fish_prompt; echo "ready> "; end; set -g fish_autosuggestion_enabled 0; source coffer.fish',
 }
 
-/** What is typed before the key, and what the line is then. */
 const LINES = [
   ['coffer conn', 'coffer connect'],
   ['coffer key gen', 'coffer key generate'],

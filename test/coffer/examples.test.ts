@@ -164,7 +164,6 @@ function makeFiles(): void {
   writeFileSync(file('ca.pem'), 'no authority')
 }
 
-/** What an example takes for granted. */
 async function prepare(words: string): Promise<void> {
   if (words === 'profile delete') await rig.shell('cp config/coffer/default.json config/coffer/laboratory.json')
   if (words === 'user delete') await addUser(appliance, 'guest', 'Operator')
@@ -204,7 +203,6 @@ async function prepare(words: string): Promise<void> {
     await rig.shell('coffer cluster tls certificate get > chain.pem')
 }
 
-/** What leaves the state that the next example needs. */
 async function recover(words: string): Promise<void> {
   if (words === 'lock') assert.equal(await appliance.state(), 'Locked')
   if (words === 'decrypt') assert.equal((await rig.shell('cmp message.encrypted message')).code, 1)

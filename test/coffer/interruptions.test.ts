@@ -47,7 +47,6 @@ function profile(pin: string): void {
   writeFileSync(join(rig.directory, 'config/coffer/default.json'), JSON.stringify({ url, pin, users }))
 }
 
-/** Ctrl-C once `reached` holds; the exit status. */
 async function interrupted(line: string[], reached: Promise<unknown>): Promise<number | null> {
   const child = spawn(join(rig.directory, 'coffer'), line, {
     cwd: rig.directory,

@@ -17,9 +17,7 @@ export interface Run {
 export interface Rig {
   directory: string
   environment: Record<string, string>
-  /** With arguments of the command. */
   coffer(...line: string[]): Promise<Run>
-  /** A line for a shell, in which `coffer` is the command. */
   shell(line: string, environment?: Record<string, string>): Promise<Run>
   /** Makes the profile, whatever key the appliance has. */
   connect(appliance: Pick<Appliance, 'host' | 'port'>): Promise<void>
@@ -36,7 +34,6 @@ case "$1" in
 esac
 `
 
-/** The command is run by `node`. */
 export async function createRig(node = process.execPath): Promise<Rig> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-command-'))
   const { text } = await buildCommand()

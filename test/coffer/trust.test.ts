@@ -58,7 +58,6 @@ test('a profile is readable by its owner only', () => {
   assert.equal(statSync(file('config/coffer/default.json')).mode & 0o777, 0o600)
 })
 
-/** Another server that would like to have passphrases. */
 async function startImpostor(): Promise<{ server: Server; url: string; requests: string[] }> {
   const pem = (
     await rig.shell(

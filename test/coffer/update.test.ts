@@ -13,9 +13,7 @@ import { needs } from '../support/tools.ts'
 import { makeUpdates, NOTES } from '../support/updates.ts'
 import { createRig } from './rig.ts'
 
-/** Nothing that a terminal would obey. */
 const SHOWN = NOTES.replace('\u202e', ' ')
-/** What the suites' ASKPASS knows. */
 const PASSPHRASES = { unlockPassphrase: 'words that unlock it', adminPassphrase: 'words of the administrator' }
 
 test(

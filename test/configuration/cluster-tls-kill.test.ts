@@ -44,7 +44,6 @@ const put = (coffer: Coffer, body: string) =>
     () => null,
   )
 
-/** Leaf, which must be that of the key. */
 async function shown(coffer: Coffer): Promise<string> {
   const [cert, key] = [await read(coffer, '/cluster/tls/cert.pem'), await read(coffer, '/cluster/tls/public.pem')]
   assert.equal(new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'pem' }), key)

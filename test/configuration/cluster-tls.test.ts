@@ -56,7 +56,6 @@ async function issue({ rig, workshop }: Scene, owner: string, issuer: Issued, ex
   return workshop.issue({ name: 'box', csr: text(), issuer, extensions }).pem
 }
 
-/** Everything that is stored of certificates, and whether the members' identity is one of its own. */
 const stored = (rig: Rig) =>
   [TLS_IDENTITY, CLUSTER_TLS_IDENTITY, CLUSTER_CA].map((name) => {
     const bytes = rig.appliance.deviceRecords.read('reading it', (area) => area.get(name))
@@ -75,7 +74,6 @@ async function refused(rig: Rig, expected: number, message: RegExp, call: () => 
   assert.deepEqual([await keyAndChain(rig, PORT), await keyAndChain(rig, MEMBER)], identities)
 }
 
-/** The CA, and a certificate of it for the port. */
 async function setAuthority(scene: Scene): Promise<void> {
   const { rig, root } = scene
   assert.equal((await put(rig, `${PORT}/cert.pem`, await issue(scene, PORT, root))).status, 201)

@@ -1,5 +1,3 @@
-/** The configuration as it lies in the store. */
-
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

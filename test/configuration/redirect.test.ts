@@ -45,7 +45,6 @@ async function setup(
 
 const location = (answer: string): string | undefined => /^location: (.*)\r$/m.exec(answer)?.[1]
 
-/** One 301, whole, and nothing after it. */
 function assertRedirect(answer: string, to: string): void {
   assert.equal(
     answer,

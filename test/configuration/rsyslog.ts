@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** What rsyslog made of a packet by its own parser. */
 export interface Line {
   facility: string
   severity: string
@@ -20,9 +19,7 @@ export interface Line {
 interface Rsyslog {
   readonly port: number
   lines(): Line[]
-  /** Everything it wrote, as text. */
   text(): string
-  /** Waits for a line after those seen before. */
   see(pattern: RegExp): Promise<Line>
   stop(): Promise<void>
 }

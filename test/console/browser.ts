@@ -30,7 +30,6 @@ export interface Visit {
   origin: string
   /** Statuses from 400 whose line on the browser's console is no fault; a test names those that it provokes. */
   allowed: Set<number>
-  /** The appliance may be out of reach. */
   mayBeAway: boolean
   /** Throws unless all went well, and closes the window. */
   end(): Promise<void>
@@ -42,7 +41,6 @@ interface Window {
   dark?: boolean
 }
 
-/** A window of its own: nothing is shared with another. */
 export async function visit(
   browser: Browser,
   appliance: Pick<Appliance, 'host' | 'port'>,
@@ -101,7 +99,6 @@ export async function visit(
   }
 }
 
-/** Waits for the heading of a view. */
 export const heading = (page: Page, name: string | RegExp) =>
   page.getByRole('heading', { level: 1, name, ...(typeof name === 'string' && { exact: true }) }).waitFor()
 
@@ -111,7 +108,6 @@ export async function signIn(page: Page, user: string, passphrase: string): Prom
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
-/** By the list of views. */
 export async function open(page: Page, view: string): Promise<void> {
   const fold = page.getByRole('navigation').locator('.fold')
   if ((await fold.isVisible()) && (await fold.getAttribute('aria-expanded')) === 'false') await fold.click()

@@ -50,7 +50,6 @@ async function fillTwice(page: Page, label: string, text: string): Promise<void>
   await page.getByLabel(`${label}, again`, { exact: true }).fill(text)
 }
 
-/** The status of a sign-in with this password, by the API of the chat. */
 const statusOfSignIn = async (password: string): Promise<number> =>
   (await ask((await chat()).port, 'POST', '/fetch_api_key', { form: { username: OWNER, password } })).status
 

@@ -30,7 +30,6 @@ async function begin(appliance: { host: string; port: number }): Promise<Visit> 
   return here
 }
 
-/** Opens the question behind a button. */
 async function ask(page: Page, button: string): Promise<Locator> {
   await page.getByRole('button', { name: button, exact: true }).click()
   return page.getByRole('dialog')

@@ -159,7 +159,6 @@ async function choose(page: Page, type: string, mechanism: string): Promise<void
 
 const press = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Import', exact: true }).click()
 
-/** Chosen, or dropped. */
 async function give(page: Page, name: string, content: Buffer, isDropped: boolean): Promise<void> {
   const field = page.getByRole('dialog').locator('input[type=file]')
   if (!isDropped) return field.setInputFiles({ name, mimeType: 'application/octet-stream', buffer: content })

@@ -156,7 +156,6 @@ test(`an audit log of ${LINES} lines is verified in the page, and one changed by
   await here.end()
 })
 
-/** As `GET /audit/export` gives it. */
 async function writeLog(file: string): Promise<void> {
   const out = createWriteStream(file)
   let previous = ORIGIN

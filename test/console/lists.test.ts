@@ -59,7 +59,6 @@ async function begin(view: string, width = 1280): Promise<Visit> {
 
 const shownIds = (page: Page) => page.locator('tbody th a').allTextContents()
 
-/** Waits for these rows, in this order. */
 async function expectRows(page: Page, ids: readonly string[]): Promise<void> {
   await page
     .waitForFunction(

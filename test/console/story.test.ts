@@ -260,7 +260,6 @@ async function answer(terminal: ChildProcess, ...questions: [question: RegExp, t
   assert.equal(code, 0, said)
 }
 
-/** Tab until the field has the focus, then the text. */
 async function type(page: Page, label: string, text: string, kind = 'input'): Promise<void> {
   await tabTo(page, label, kind)
   await page.keyboard.type(text)

@@ -138,7 +138,6 @@ async function goto(page: Page, fragment: string, name: string): Promise<void> {
   await heading(page, name)
 }
 
-/** What was asked for is there. */
 async function quiet(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
   await page.waitForFunction(() => !document.body.textContent.includes('Loading…'))

@@ -38,7 +38,6 @@ async function loseDeviceKey(appliance: Appliance) {
   assert.equal(await appliance.state(), 'Failed')
 }
 
-/** Calls fail while the firmware is away. */
 async function until(what: string, reached: () => Promise<boolean>) {
   const deadline = Date.now() + RESTART_MS_MAX
   while (!(await reached().catch(() => false))) {

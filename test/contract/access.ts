@@ -10,7 +10,6 @@ const ROLES = { A: 'Administrator', O: 'Operator', M: 'Metrics', B: 'Backup' } a
 
 let serial = 0
 
-/** Everybody has a passphrase told by the name. */
 const passphraseOf = (userId: string) => `words of ${userId}`
 const credentialsOf = (userId: string) => `${userId}:${passphraseOf(userId)}`
 
@@ -37,15 +36,12 @@ export function identity(caller: Caller): Pick<Call, 'as'> {
 const inside = credentialsOf('inside~callerA')
 const administrator = credentialsOf('callerA')
 
-/** Who manages keys in the caller's namespace. */
 const manager = (caller: Caller) => (caller.startsWith('n') && caller !== 'none' ? inside : administrator)
 
 const shared = { operator: 'sharedO', nsOperator: 'inside~sharedO', otherOperator: 'other~sharedO' }
 
 export interface AccessMatrix {
-  /** Says what is wrong with the answer. */
   run(row: Row, state: StateLetter, caller: Caller): Promise<string | undefined>
-  /** Every row but those to skip; returns the number of cells. */
   runAll(state: StateLetter, callers: readonly Caller[], skip?: (row: Row) => boolean): Promise<number>
   /** Of one that has just been provisioned: makes the callers, runs all, and looks at what refused calls have named. */
   runOperational(skip?: (row: Row) => boolean): Promise<number>

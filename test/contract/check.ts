@@ -12,11 +12,9 @@ import { AES, ED25519, SYSTEM_TIME } from './samples.ts'
 export type Need = 'port' | 'addresses' | 'processors'
 
 export interface Check {
-  /** Of the contract. */
   section: string
   name: string
   needs?: readonly Need[]
-  /** With what holds for every answer. */
   run(appliance: Client, look: Look): Promise<void>
 }
 
@@ -30,7 +28,6 @@ export const BACKUP = 'backup:words of backup'
 
 export const as = (credentials: string, call: Call = {}): Call => ({ as: credentials, ...call })
 
-/** Provisions a fresh one, with the users and keys that the checks work with. */
 export async function furnish(appliance: Client): Promise<void> {
   const adminPassphrase = ADMIN.slice('admin:'.length)
   await provision(appliance, { unlockPassphrase: UNLOCK, adminPassphrase, systemTime: SYSTEM_TIME })
@@ -54,7 +51,6 @@ export async function furnish(appliance: Client): Promise<void> {
   await expect(201, appliance.call('PUT', '/keys/ed/cert', as(ADMIN, certificate)))
 }
 
-/** Of an answer of the application. */
 export const lookAtAnswer: Look = ({ status, headers, bytes }, what) => {
   if (status === 204 || status === 304) assert.equal(bytes.length, 0, what)
   if (status < 400) return
@@ -66,7 +62,6 @@ export const lookAtAnswer: Look = ({ status, headers, bytes }, what) => {
   assert.equal(headers.etag, undefined, what)
 }
 
-/** Of an answer that comes from the TLS port. */
 export const lookAtPort: Look = (reply, what) => {
   const { status, reason, headers } = reply
   lookAtAnswer(reply, what)

@@ -17,7 +17,6 @@ const conditional = (
   call: Call = {},
 ): Promise<Reply> => appliance.call(method, path, as(ADMIN, { ...call, headers }))
 
-/** Bodies of requests that have none. */
 const UNREAD: Call[] = [
   { body: '', type: 'application/json' },
   { body: '{}', type: 'application/json' },

@@ -24,7 +24,6 @@ function pathSegment(id: string): string {
   return /^\.+$/.test(id) ? id.replaceAll('.', '%2e') : encodeURIComponent(id)
 }
 
-/** Wherever one stands. */
 async function refuseId(appliance: Client, id: string): Promise<void> {
   const { get, send, generate } = calls(appliance)
   assert.equal((await send('PUT', `/keys/${pathSegment(id)}`, ED25519)).status, 400, JSON.stringify(id))

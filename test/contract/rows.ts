@@ -40,7 +40,6 @@ export interface Row {
   lacking?: number
   json?: unknown
   body?: { type: string; text: string }
-  /** The call leaves its state; the runner brings it back. */
   leaves?: boolean
   /** The call ends or erases the appliance: made on one that is made for it. */
   ends?: boolean
@@ -569,7 +568,6 @@ export const SAMPLE: ReadonlySet<Row> = new Set(
   Object.values(Object.groupBy(ROWS, ({ who, states }) => `${who} ${states}`)).map((rows) => rows![0]!),
 )
 
-/** What a row answers to a caller in a state. */
 export function expected(row: Row, state: StateLetter, caller: Caller): number {
   if (!row.states.includes(state)) return 412
   if (row.who === 'Pub' || row.publicIn?.includes(state)) return row.lacking ?? row.success

@@ -1,5 +1,3 @@
-/** What checks of the contract send. */
-
 export const SYSTEM_TIME = '2031-02-03T04:05:06Z'
 export const ED25519 = {
   type: 'Curve25519',

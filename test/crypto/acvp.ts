@@ -6,7 +6,6 @@ import { VECTORS } from '../support/tools.ts'
 
 type AcvpMode = 'keyGen' | 'sigGen' | 'sigVer'
 
-/** With what its group says, and with the answer. */
 export interface AcvpTest {
   tcId: number
   parameterSet: string
@@ -31,7 +30,6 @@ interface VectorSet {
   testGroups: { tgId: number; tests: AcvpTest[] }[]
 }
 
-/** Of all folders of such files. */
 export const acvp = (mode: AcvpMode): AcvpTest[] =>
   folders().flatMap((folder) => {
     const answers = new Map<string, object>()
@@ -52,6 +50,5 @@ function folders(): string[] {
   return readdirSync(root).map((name) => join(root, name))
 }
 
-/** One file has one of them, or several behind a header. */
 const setsIn = (folder: string, file: string): VectorSet[] =>
   [JSON.parse(readFileSync(join(folder, `${file}.json`), 'utf8'))].flat().filter((set) => 'testGroups' in set)

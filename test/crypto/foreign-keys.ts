@@ -38,10 +38,8 @@ const OPENSSL_NAMES: Readonly<Record<EcKeyType, string>> = {
 }
 
 export interface ForeignKey {
-  /** A PEM file, or the bytes. */
   material: Uint8Array
   stored: Uint8Array
-  /** Empty where there is none. */
   pem: string
 }
 

@@ -12,19 +12,14 @@ import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 import type { KeyType, MlDsaKeyType } from '../../firmware/crypto/types.ts'
 import { toBigInt } from './rsa-keys.ts'
 
-/** What must be gone. */
 export interface Traces {
-  /** Of its key. */
   name: string
-  /** Bytes and lines of text. */
   patterns: readonly Buffer[]
   /** Limbs of numbers, without their signs. */
   limbs: readonly number[]
-  /** Of an RSA key. */
   modulus?: bigint
 }
 
-/** A part of a key, and where it was found. */
 export interface Piece {
   name: string
   what: 'bytes' | 'limb'
@@ -41,7 +36,6 @@ export interface Found {
 
 export const NOTHING: Found = { pieces: [], factored: [] }
 
-/** Of a private key as it is stored, of its PEM file if there is one, and of other texts that tell it. */
 export function tracesOf(
   name: string,
   type: KeyType,
@@ -71,7 +65,6 @@ function secretLines(type: KeyType, pem: string): string[] {
   return type === 'Curve25519' ? lines : lines.slice(0, 1)
 }
 
-/** Of a text that is no key. */
 export const tracesOfText = (name: string, text: string): Traces => ({
   name,
   patterns: patternsOf(Buffer.from(text)),
@@ -200,7 +193,6 @@ const OVERLAP_BYTES = 2048 // what lies on the seam of two chunks is found, too
 const chunk = Buffer.from(new ArrayBuffer(CHUNK_BYTES + OVERLAP_BYTES))
 const integers = new Float64Array(chunk.length / 8)
 
-/** Everything in the memory of the process that is not a file's, for all that is to be found at once. */
 export function search(pid: number, all: readonly Traces[]): Found {
   const patterns = new Patterns(all)
   const limbs = new Map(all.flatMap(({ name, limbs }) => limbs.map((limb) => [limb, name] as const)))
@@ -229,7 +221,6 @@ interface Chunk {
   region: string
 }
 
-/** What is not a file's, chunk by chunk. */
 function* memoryOf(pid: number): Generator<Chunk> {
   const [memory, pages] = [openSync(`/proc/${pid}/mem`, 'r'), openSync(`/proc/${pid}/pagemap`, 'r')]
   try {
@@ -353,7 +344,6 @@ function* runsIn(numbers: Float64Array): Generator<Float64Array> {
   }
 }
 
-/** Multiplies what may have a factor in common with the modulus. */
 class Factoring {
   readonly name: string
   readonly #modulus: bigint

@@ -20,7 +20,6 @@ const [KEYS, SIGNATURES, VERIFICATIONS] = [75, 60, 45]
 const setOf = ({ parameterSet }: AcvpTest): MlDsaKeyType => parameterSet.replaceAll('-', '_') as MlDsaKeyType
 const isPure = ({ preHash }: AcvpTest): boolean => preHash !== 'preHash'
 const isExternal = ({ signatureInterface }: AcvpTest): boolean => signatureInterface === 'external'
-/** Of the internal interface. */
 const muOf = ({ message, mu }: AcvpTest, tr: Uint8Array): Uint8Array =>
   mu === undefined ? shake256(tr, hex(message!)) : hex(mu)
 

@@ -24,7 +24,6 @@ const nameOf = (set: MlDsaSet): string => set.toLowerCase().replaceAll('_', '-')
 const isInvalid = (error: unknown): boolean => error instanceof CofferError && error.code === 'invalid'
 const asPem = (content: Uint8Array): string => encodePem('PRIVATE KEY', content)
 
-/** The whole import of a PEM file. */
 function importPem(pem: string): KeyPair {
   const file = parsePrivateKeyPem(utf8(pem))
   assert.ok(file.type !== 'RSA')
@@ -155,7 +154,6 @@ for (const set of ML_DSA_SETS) {
   })
 }
 
-/** A public key as PEM. */
 const publicOf = (key: KeyObject): string =>
   createPublicKey(key).export({ format: 'pem', type: 'spki' }).toString().trim()
 

@@ -5,7 +5,6 @@ import { ML_DSA_OIDS } from '../../firmware/crypto/algorithms.ts'
 import type { MlDsaSet } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
 import { expandedMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
 
-/** One value of DER. */
 export function der(tag: number, ...parts: readonly Uint8Array[]): Uint8Array {
   const content = Buffer.concat(parts)
   const { length } = content

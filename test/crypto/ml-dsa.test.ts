@@ -220,7 +220,6 @@ test('a set whose known answer does not come out gives no signature, and says wh
 
 const isInvalid = (error: unknown): boolean => error instanceof CofferError && error.code === 'invalid'
 
-/** As OpenSSL knows it. */
 const nameOf = (set: MlDsaSet): string => set.toLowerCase().replaceAll('_', '-')
 
 function publicKeyOf(set: MlDsaSet, data: Uint8Array): KeyObject {

@@ -32,7 +32,6 @@ async function withPool(work: (pool: CryptoPool) => Promise<void>, workers = 1, 
 }
 
 let lastRef = 0
-/** A stored key that counts how often its bytes are asked for. */
 function stored(pair: KeyPair): KeyHandle & { loads: number; handedOut: Uint8Array[] } {
   const handle = {
     ref: ++lastRef,

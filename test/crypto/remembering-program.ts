@@ -20,7 +20,6 @@ export type Order =
   | 'evict'
   | 'end'
 
-/** What is generated goes back disguised. */
 export type Answer = 'ready' | 'done' | { disguised: string }
 
 /** In memory of its own, not among V8's objects, as what the store gives. */

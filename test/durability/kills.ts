@@ -34,10 +34,8 @@ interface Ledger {
   absent: Set<string>
   uncertain: Set<string>
   next: number
-  /** Names whose creation and deletion were answered. */
   made: Set<string>
   deleted: Set<string>
-  /** When uses of one key were answered in this life. */
   usedMs: number[]
   onAnswer: () => void
   onUse: () => void
@@ -208,7 +206,6 @@ async function work(coffer: Coffer, ledger: Ledger): Promise<void> {
   }
 }
 
-/** Signs with one key, until the connection breaks. */
 async function use(coffer: Coffer, ledger: Ledger): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   const target = { ...(await coffer.target()), agent }

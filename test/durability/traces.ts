@@ -21,7 +21,6 @@ export function pieces(what: string, bytes: Uint8Array, pieceBytes = 16): Needle
 }
 
 export interface Search {
-  /** Every needle found in a file below the directory, as sentences. */
   searchDirectory(directory: string): string[]
   searchBytes(name: string, bytes: Buffer): string[]
 }

@@ -26,7 +26,6 @@ const texts = fc.oneof(
 const anything = fc.oneof(texts, numbers, fc.jsonValue({ maxDepth: 3 }), fc.array(texts, { maxLength: 5 }))
 const nested = fc.oneof(anything, fc.record({ data: texts }), fc.record({ tags: fc.array(texts, { maxLength: 4 }) }))
 
-/** A valid body with some of its members replaced by others, or anything at all. */
 function randomBody({ path, valid, members }: BodyCase): fc.Arbitrary<string> {
   const names = fc.constantFrom(...Object.keys(members), 'algorithm', 'key', 'unknown', '__proto__')
   const mutated = fc

@@ -233,7 +233,6 @@ test(`whatever comes as JSON is answered below 500, for ${seconds} s`, async (t)
   assert.ok((statuses.get(400) ?? 0) > 0 && (statuses.get(200) ?? 0) > 0)
 })
 
-/** One that was moved is made anew. */
 async function makeSureOfKey(rig: Rig): Promise<void> {
   if ((await rig.status('GET', '/keys/ed', { as: 'admin' })) === 404) await rig.key('ed')
 }

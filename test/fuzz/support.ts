@@ -27,7 +27,6 @@ export async function forAWhile<T>(
   return runs
 }
 
-/** One change of some bytes. */
 const edit = fc.record({
   at: fc.nat(),
   length: fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(100_000) }),
@@ -40,7 +39,6 @@ const edit = fc.record({
   ),
 })
 
-/** The bytes, and in half of all cases up to four changes in them. */
 export const damaged = (bytes: fc.Arbitrary<Uint8Array>): fc.Arbitrary<Buffer> =>
   fc
     .tuple(bytes, fc.oneof(fc.constant([]), fc.array(edit, { maxLength: 4 })))
@@ -65,7 +63,6 @@ function apply(
   return Buffer.concat([before, ...Array<Buffer>(times).fill(middle), after])
 }
 
-/** The bytes in pieces, cut at any places. */
 export function pieces(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length]
   return places.slice(1).map((end, index) => Uint8Array.from(bytes.subarray(places[index], end)))

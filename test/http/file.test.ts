@@ -14,7 +14,6 @@ const MIB = 1024 * 1024
 const FILE_BYTES = 64 * MIB // far more than the buffers between two programs of one machine take
 const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
 
-/** Serves files of zeros, and tells how much of each was taken out. */
 async function serve(t: TestContext): Promise<{ client: () => Promise<RawClient>; taken: number[] }> {
   const taken: number[] = []
   const fetch = () => {

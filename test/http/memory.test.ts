@@ -8,7 +8,6 @@ import { heapFlags } from '../../boot/supervisor/firmware-process.ts'
 
 const MIB = 1024 * 1024
 
-/** As a firmware with this heap has them. */
 function boundsWith(heapMegabytes: number): { bodies: number; connections: number } {
   const source = `
     import { BODY_LIMITS } from '${import.meta.resolve('../../firmware/http/request/body-rate.ts')}'

@@ -23,7 +23,6 @@ function hasBrowser(t: TestContext): boolean {
   return false
 }
 
-/** How many pixels the page is wider than a window of `WIDTH`. */
 function overhang(t: TestContext, page: string): number {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-page-'))
   t.after(() => rmSync(directory, { recursive: true }))

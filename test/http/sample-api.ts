@@ -11,16 +11,12 @@ import type { Caller } from '../../firmware/kms/domain/roles.ts'
 import { BASE_PATH, endpoint, longJson } from '../../firmware/kms/pipeline/endpoint.ts'
 import { type Api, type ApiOptions, createApi } from '../../firmware/kms/pipeline/pipeline.ts'
 
-/** What the handlers work on. */
 export interface Sample {
   state: ApplianceState
   nowMs: number
-  /** Keys by id, with what is their representation. */
   keys: Map<string, string>
-  /** Called by the handlers that leave a trace. */
   calls: string[]
   verifications: number
-  /** Counts wrong credentials, and those that unlock. */
   limiter: LoginLimiter
 }
 
@@ -386,7 +382,6 @@ const CALLERS: Record<string, Caller> = {
 
 export const PASSPHRASE = 'test passphrase: ü'
 
-/** The value of an `authorization` header. */
 export const basic = (user: string, passphrase = PASSPHRASE): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 

@@ -1,5 +1,3 @@
-/** What tells a handler that its client has gone. */
-
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, get } from 'node:http'

@@ -87,7 +87,6 @@ test('a client that goes away ends the iteration', { timeout: 20_000 }, async (t
 
 const backup = (query: string) => `/api/v1/system/backup?${query}`
 
-/** Rejects when the answer breaks off. */
 async function download(port: number, agent: Agent, path: string): Promise<{ headers: object; body: Buffer }> {
   const sent = request({
     host: '127.0.0.1',

@@ -26,7 +26,6 @@ const FACTORY_ADDRESS = '192.168.1.1' // of a device that was reset
 const ADDRESSES = ['192.168.1.2', '192.168.1.3', '192.168.1.4']
 const WATCHER = 'watcher:words of a watcher'
 
-/** A device that may be off. */
 interface Node extends Place {
   peerUrl: string
   device: Appliance
@@ -39,7 +38,6 @@ interface Member {
   learner: boolean
 }
 
-/** What a machine is switched on with. */
 interface Place {
   address: string
   disk: string
@@ -227,7 +225,6 @@ const read = ({ device }: Pick<Node, 'device'>, path: string): Promise<Reply> =>
     until(path, () => device.call('GET', path, { as: ADMIN }).catch(() => null)),
   )
 
-/** Those that have a vote, as a node says once its etcd answers. */
 async function votersOf({ device }: Node): Promise<Member[]> {
   const reply = await until('members', async () => {
     const reply = await device.call('GET', '/cluster/members', { as: ADMIN }).catch(() => null)
@@ -240,7 +237,6 @@ async function votersOf({ device }: Node): Promise<Member[]> {
 const keysOf = async (device: Appliance): Promise<string[]> =>
   (await read({ device }, '/keys')).json<{ id: string }[]>().map(({ id }) => id)
 
-/** The number of the change that it has adopted last. */
 async function appliedBy({ device }: Node): Promise<string | null> {
   const reply = await device.call('GET', '/metrics', { as: WATCHER, accept: 'text/plain' }).catch(() => null)
   return /^coffer_cluster_applied (\d+)$/m.exec(reply?.text() ?? '')?.[1] ?? null

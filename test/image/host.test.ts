@@ -14,7 +14,6 @@ import { makeDirectory } from './images.ts'
 const TIME = 1_793_491_200
 const host = resolve(import.meta.dirname, '../../image/host')
 
-/** In an order that is not that of their names. */
 const small = (): Tree =>
   new Map([
     ['usr/lib/coffer/node', bytesOf(Buffer.from('#!/bin/true\n'), 'test', true)],

@@ -23,9 +23,7 @@ interface ImageOptions {
   version?: string
   /** Directory of device.js and firmware.js to put on the image instead of the sources as they are. */
   bundle?: string
-  /** Directory of tools/secure-boot-keys.ts. */
   secureBootKeys?: string
-  /** Further arguments of image/build.ts. */
   extra?: string[]
 }
 
@@ -34,16 +32,13 @@ export interface Image {
   version: string
   disk: string
   uki: string
-  /** The root file system that it names, and its hash tree. */
   root: string
-  /** The signed update image. */
   update: string
   kernel: Kernel
 }
 
 const DEFAULT_VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
 
-/** What an image is made of and by. */
 const SOURCES = [...BUNDLE_SOURCES, ...inProject('image', 'tools/update-image.ts')]
 
 /** Options of a test that needs an image with etcd on it. In CI it always is. */
@@ -112,14 +107,12 @@ export function releaseKey(): { path: string; publicPath: string } {
   return { path: `${stem}.key`, publicPath: `${stem}.pub` }
 }
 
-/** A directory of the test's own. */
 export function makeDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-image-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A disk of the test's own, flashed with the image. */
 export function makeDisk(t: TestContext, image: Image, bytes?: number): string {
   const disk = join(makeDirectory(t), 'disk.img')
   flash(image.disk, disk, bytes)

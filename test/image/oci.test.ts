@@ -20,7 +20,6 @@ interface Config {
   config: { User: string; Env: string[]; Entrypoint: string[]; Volumes: object; StopSignal: 'SIGTERM' }
 }
 
-/** Unpacks the archive's layout into `layout` and gives the archive. */
 function build(t: TestContext): { archive: string; layout: string; place: string } {
   const place = makeDirectory(t)
   const parameters = ['oci', '--arch', process.arch, '--output', place]

@@ -152,7 +152,6 @@ test('nor does Node for arm64', onMachines('arm64'), () => {
   expectOnMinimalSystems(join(directory, 'bin/node'))
 })
 
-/** What `script` prints on this Node. */
 function runAs(t: TestContext, node: Buffer, script: string): string {
   const program = join(makeDirectory(t), 'node')
   writeFileSync(program, node, { mode: 0o755 })

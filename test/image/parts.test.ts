@@ -43,21 +43,18 @@ before(async () => {
   parts = JSON.parse(readFileSync(join(image.directory, `coffer-${image.version}.cdx.json`), 'utf8')) as Parts
 })
 
-/** Path -> hash of the files listed for a place. */
 function listed(place: string): Record<string, string> {
   const components = [parts.metadata.component, ...parts.components].flatMap(({ components = [] }) => components)
   const files = components.filter(({ properties }) => properties?.some(({ value }) => value === place))
   return Object.fromEntries(files.map(({ name, hashes }) => [name, hashes![0]!.content]))
 }
 
-/** Path -> hash of the plain files below a directory. */
 function found(directory: string): Record<string, string> {
   const paths = execFileSync('find', ['-type', 'f', '-printf', '%P\\n'], { cwd: directory, encoding: 'utf8' })
   const files = paths.split('\n').filter((path) => path !== '')
   return Object.fromEntries(files.sort().map((path) => [path, sha256(readFileSync(join(directory, path)))]))
 }
 
-/** Unpacked by the tools of others: the initramfs and the root file system. */
 function unpack(directory: string): { initramfs: string; root: string } {
   const [initramfs, root] = [join(directory, 'initramfs'), join(directory, 'root')]
   mkdirSync(initramfs)

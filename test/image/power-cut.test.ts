@@ -73,16 +73,13 @@ test('the control: with weaker syncing, answered changes are lost', onMachines()
 })
 
 interface Recording {
-  /** The disk before it was started, and after the last write. */
   before: string
   written: string
   log: string
   lives: Life[]
-  /** Length of the log when the work began. */
   from: number
 }
 
-/** A start and the work, with every write of the disk in a log. */
 async function record(t: TestContext, image: Image): Promise<Recording> {
   const directory = makeDirectory(t)
   const unattended = { as: ADMIN, json: { status: 'on' } }

@@ -3,7 +3,6 @@
 import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Entry, WriteLog } from './write-log.ts'
 
-/** Whole numbers from 0 to below the bound. */
 type Chance = (bound: number) => number
 
 interface Replay {
@@ -104,7 +103,6 @@ export function findPartition(disk: string, name: string): Partition {
   }
 }
 
-/** A sparse copy of the partition's bytes. */
 export function copyPartition(disk: string, { start, bytes }: Partition, path: string): void {
   const [from, to] = [openSync(disk, 'r'), openSync(path, 'w')]
   try {

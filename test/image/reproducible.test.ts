@@ -17,7 +17,6 @@ const SOURCES = ['boot', 'firmware', 'image', 'tools', 'package.json', 'package-
 const UNUSED = /^(@biomejs|@typescript|typescript|node-linux-.*|webapi-parser|\.cache)$/ // large, and no part of a build
 const STRANGER_ID = 12345 // has no name on this machine, and nothing of its own
 
-/** The sources, and the packages they are built with. Nothing that was built or fetched for an image. */
 function copySources(directory: string): string {
   for (const name of SOURCES) cpSync(join(ROOT, name), join(directory, name), { recursive: true })
   for (const name of readdirSync(join(ROOT, 'node_modules')))
@@ -31,7 +30,6 @@ interface Builder {
   published?: string
   umask: string
   timeZone: string
-  /** Of an ordinary user; absent: of this process. */
   user?: number
   /** Takes from Go's caches what is there, as whoever builds again does; otherwise all of etcd is fetched and compiled. */
   usesGoCaches: boolean

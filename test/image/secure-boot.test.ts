@@ -52,7 +52,6 @@ async function assertOpens(appliance: Appliance, version: string): Promise<void>
   assert.equal((await versionOf(appliance)).split('.').slice(0, 2).join('.'), version)
 }
 
-/** What is on the ESP of a disk whose machine is off, changed on a copy of it. */
 function copyWith(t: TestContext, device: Device, change: (esp: Esp) => void): Device {
   const disk = join(makeDirectory(t), 'disk.img')
   execFileSync('cp', ['--sparse=always', '--reflink=auto', device.disk, disk])
@@ -95,7 +94,6 @@ function withoutSignature(t: TestContext, program: Uint8Array): Buffer {
   return readFileSync(copy)
 }
 
-/** Programs that the boot loader must not start, by what is wrong with them. */
 function wrongImages(t: TestContext): Record<string, Uint8Array> {
   const signed = readFileSync(second.uki)
   const unsigned = withoutSignature(t, signed)

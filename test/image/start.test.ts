@@ -203,7 +203,6 @@ async function makeKeys(appliance: Pick<Appliance, 'call'>): Promise<void> {
   }
 }
 
-/** Both keys are there, and sign. */
 async function checkKeys(appliance: Appliance): Promise<void> {
   const digest = Buffer.alloc(32, 7)
   for (const [id, mode] of [
@@ -243,7 +242,6 @@ function findData(disk: string): { startBytes: number; endBytes: number } {
   return { startBytes: start * sectorsize, endBytes: (start + size) * sectorsize }
 }
 
-/** Whether they are anywhere on the data partition. */
 function holds(disk: string, bytes: string | Buffer): boolean {
   const { startBytes, endBytes } = findData(disk)
   return readBytes(disk, startBytes, endBytes - startBytes).includes(bytes)

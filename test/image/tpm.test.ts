@@ -38,7 +38,6 @@ async function start(
   return device.output()
 }
 
-/** By then the start is counted, and what was written is in its place. */
 async function shutDown(device: Appliance): Promise<void> {
   await expect(204, device.call('POST', '/system/shutdown', { as: ADMIN }))
   assert.equal(await device.ended, 0)
@@ -110,7 +109,6 @@ test('the key opens in the machine it was made in, once in each start, and nowhe
   await start(t, disk, tpm, assertOpens)
 })
 
-/** A directory with what is on the data partition of a disk whose machine is off. */
 function copyData(t: TestContext, disk: string): string {
   const directory = makeDirectory(t)
   onData(disk, `rdump /minimum-version /store ${directory}`)
@@ -119,7 +117,6 @@ function copyData(t: TestContext, disk: string): string {
 
 const filesOfStore = (copy: string): string[] => readdirSync(join(copy, 'store')).map((name) => `store/${name}`)
 
-/** Files in the place of those there, with their owners. */
 function putBack(disk: string, from: string, names: string[]): void {
   for (const name of names) {
     const owner = name === 'minimum-version' ? 0 : FIRMWARE_ID

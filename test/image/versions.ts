@@ -56,7 +56,6 @@ export function bootOptions(disk: string) {
   return { disk, variables, firmware: 'ovmf', cores: 1, exitOnRestart: false } as const
 }
 
-/** Names and sizes of everything on the ESP of a disk, whose machine may run. */
 export function listEsp(disk: string): string[] {
   const lines = mtool('mdir', disk, '-/', '-a', '::').split('\n')
   let directory = ''
@@ -83,7 +82,6 @@ export const renameVersion = (disk: string, from: string, to: string): void => {
   mtool('mren', disk, `::EFI/Linux/${from}`, to)
 }
 
-/** Whether the root of this version is on one of the partitions for it, whole. */
 export function holdsRoot(disk: string, { root }: Image): boolean {
   const expected = readFileSync(root)
   return ['coffer-root-a', 'coffer-root-b'].some((name) =>
@@ -121,13 +119,11 @@ export async function versionOf(appliance: Pick<Appliance, 'call'>): Promise<str
   return /^coffer-(.*)$/.exec(softwareBuild)?.[1] ?? softwareVersion
 }
 
-/** Which version was tried last and why it was left. */
 export async function fallback(appliance: Pick<Appliance, 'call'>): Promise<string | undefined> {
   const reply = await expect(200, appliance.call('GET', '/system/software', { as: ADMIN }))
   return reply.json<{ updateFallback?: string }>().updateFallback
 }
 
-/** Unattended boot, and a key to find again. */
 export async function prepare(appliance: Pick<Appliance, 'call'>): Promise<void> {
   const as = ADMIN
   await expect(204, appliance.call('PUT', '/config/unattended-boot', { as, json: { status: 'on' } }))

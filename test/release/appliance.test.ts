@@ -36,7 +36,6 @@ run('release-key.ts', 'other')
 cpSync(dirname(await buildForTests(NEXT)), join(workshop, 'next'), { recursive: true })
 const image = makeImage('next', NEXT)
 
-/** A tool of ours, as somebody who releases runs it. */
 function run(tool: string, ...parameters: string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'tools', tool), ...parameters], {
     cwd: workshop,
@@ -46,7 +45,6 @@ function run(tool: string, ...parameters: string[]): string {
   return stdout
 }
 
-/** The image of a bundle directory in the workshop. */
 function makeImage(directory: string, version: string, key = 'release'): Buffer {
   writeFileSync(join(workshop, directory, 'package.json'), JSON.stringify({ type: 'module', version }))
   const manifest = { product: 'Coffer', version, minimumVersion: INSTALLED, releaseNotes: `What ${version} brings.` }
@@ -58,7 +56,6 @@ function makeImage(directory: string, version: string, key = 'release'): Buffer 
   return readFileSync(join(workshop, 'image.cpio'))
 }
 
-/** The image of a version whose firmware is the program given. */
 function makeBadImage(version: string, source: string): Buffer {
   const directory = `bad-${version}`
   cpSync(join(workshop, 'next'), join(workshop, directory), { recursive: true })
@@ -92,7 +89,6 @@ const systemInfo = async (coffer: Coffer) =>
   (await expect(200, coffer.call('GET', '/system/info', { as: ADMIN }))).json<Record<string, unknown>>()
 const incoming = (data: string) => existsSync(join(data, 'slots/incoming'))
 
-/** A key, whose public part comes back. */
 async function makeKey(coffer: Coffer): Promise<string> {
   const json = { id: 'kept', type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
   await expect(201, coffer.call('POST', '/keys/generate', { as: ADMIN, json }))

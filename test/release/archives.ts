@@ -11,7 +11,6 @@ export const RELEASE: UpdateRelease = {
   minimumVersion: '1.0',
   releaseNotes: 'What is new: ä, "quotes" and\nlines.',
 }
-/** What the appliance under test runs. */
 export const INSTALLED = '1.2.3'
 
 const keys = generateKeyPairSync('ed25519')
@@ -41,7 +40,6 @@ export interface Entry {
   rawName?: boolean
   bytes?: Uint8Array
   fields?: Partial<Fields>
-  /** Instead of zeros. */
   namePadding?: Uint8Array
   contentPadding?: Uint8Array
 }
@@ -75,7 +73,6 @@ const fill = ({ length }: Uint8Array) => new Uint8Array(-length & 3)
 
 export const TRAILER: Entry = { name: 'TRAILER!!!', fields: { mode: hex(0) } }
 
-/** Entries as given, then the trailer, filled up to a block. */
 export function archive(entries: readonly Entry[], end: readonly Entry[] = [TRAILER]): Uint8Array {
   const bytes = Buffer.concat([...entries, ...end].map(entryBytes))
   return Buffer.concat([bytes, new Uint8Array(-bytes.length & 511)])
@@ -93,7 +90,6 @@ export const member = ({ name, bytes = new Uint8Array() }: Entry) => ({
 
 export const goodManifest = () => ({ ...RELEASE, members: PAYLOAD.map(member) })
 
-/** Manifest and signature as the first two members. */
 export function head(manifest: unknown, key: KeyObject = releaseKey): Entry[] {
   const bytes = manifest instanceof Uint8Array ? manifest : utf8(JSON.stringify(manifest))
   return [

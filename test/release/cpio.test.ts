@@ -31,7 +31,6 @@ function run(program: Program, options: string[], cwd: string, input: Uint8Array
   return stdout
 }
 
-/** The archive that the program makes of the files, in their order. */
 function pack(program: Program, files: readonly File[], directory: string, options: string[] = []): Uint8Array {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory)
@@ -44,7 +43,6 @@ function pack(program: Program, files: readonly File[], directory: string, optio
   )
 }
 
-/** What the program reads out of the archive. */
 function unpack(program: Program, bytes: Uint8Array, directory: string): File[] {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory)

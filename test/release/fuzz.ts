@@ -41,7 +41,6 @@ interface FuzzResult {
   seed: number
   runs: number
   accepted: number
-  /** Different messages, digits aside. */
   messages: number
 }
 
@@ -61,7 +60,6 @@ export async function fuzz(seconds: number, seed: number): Promise<FuzzResult> {
   }
   return { seed, runs, accepted, messages: messages.size }
 
-  /** Through everything; what is taken is the release. */
   async function stage(image: Uint8Array): Promise<void> {
     const machine = fakeSlot()
     const log = createLog('error', () => {})
@@ -178,7 +176,6 @@ async function* pieces(image: Uint8Array, random: Random): AsyncGenerator<Uint8A
   }
 }
 
-/** What the boot manager would hold. */
 function fakeSlot() {
   let files: Map<string, Uint8Array[]> | null = null
   let finished = false

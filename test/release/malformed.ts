@@ -31,7 +31,6 @@ export interface Malformed {
 
 const signed = () => head(goodManifest())
 
-/** The first member changed, the rest as it should be. */
 const firstWith = (change: Partial<Entry>): Uint8Array => {
   const [manifest, signature] = signed()
   return archive([{ ...manifest!, ...change }, signature!, ...PAYLOAD])

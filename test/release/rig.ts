@@ -18,18 +18,15 @@ export interface Rig {
   store: string
   slots: Slots
   stager: Stager
-  /** The steps the boot manager was asked for. */
   steps: SlotStep['do'][]
   entries: LogEntry[]
   /** As a new boot manager finds what is on disk. */
   reopen(version?: string): Slots
-  /** What lies in the slots' directory. */
   files(): string[]
 }
 
 export interface Options {
   releaseKey?: Uint8Array | null
-  /** Called before each step; may throw. */
   onStep?: (step: SlotStep) => void
 }
 

@@ -23,7 +23,6 @@ import { commit, createStoreRig, DEVICE_KEY, digestDirectory, type StoreRig, tex
 
 const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url))
 
-/** The store is refused with this reason, and no byte in its directory changes. */
 function assertRefused(rig: StoreRig, reason: RegExp, options: Partial<StoreOptions> = {}): void {
   const before = digestDirectory(rig.directory)
   assert.throws(
@@ -33,7 +32,6 @@ function assertRefused(rig: StoreRig, reason: RegExp, options: Partial<StoreOpti
   assert.deepEqual(digestDirectory(rig.directory), before)
 }
 
-/** A store with some records, closed cleanly. */
 async function fill(rig: StoreRig): Promise<void> {
   const store = rig.open()
   const vault = rig.vault(store)

@@ -33,7 +33,6 @@ const change = (collection: Collection, name: string, value: string | null) => (
 
 const REFUSED = /are not those of the last change/
 
-/** What somebody hears who follows a collection from an unlock on. */
 function follow(vault: Vault, collection: Collection): Map<string, number> {
   const seen = new Map<string, number>()
   const toggle = (record: StoredRecord | null, isThere: boolean): void => {

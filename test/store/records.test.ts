@@ -38,7 +38,6 @@ async function fill(t: TestContext, count: number) {
   }
   const update: Statement<[Uint8Array, bigint]> = databaseOf(store).prepare('UPDATE keys SET sealed = ? WHERE slot = ?')
   const rename: Statement<[bigint, bigint]> = databaseOf(store).prepare('UPDATE keys SET slot = ? WHERE slot = ?')
-  /** As after a restart: nothing is remembered. */
   const reopen = (): Vault => rig.vault(store)
   return { rig, store, vault, rows, update, rename, reopen }
 }

@@ -15,14 +15,12 @@ export const DEVICE_KEY = new Uint8Array(32).fill(7)
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (bytes: Uint8Array | null): string | null => bytes && new TextDecoder().decode(bytes)
 
-/** Changes that nobody has to decide on. */
 export const commit = (records: RecordStore, changes: readonly Change[]): Promise<void> =>
   records.change(() => ({ changes, result: undefined }))
 
 export interface StoreRig {
   directory: string
   path: string
-  /** What the store reported as damaged. */
   reports: string[]
   open(options?: Partial<StoreOptions>): StoreFile
   /** Opens the records of a domain key that is the same for every call. */

@@ -1,5 +1,3 @@
-/** What tests ask of any appliance, whether a process or a machine. */
-
 import assert from 'node:assert/strict'
 import type { Call, Reply } from './client.ts'
 
@@ -13,7 +11,6 @@ export interface Client {
   call(method: string, path: string, call?: Call): Promise<Reply>
 }
 
-/** What an appliance is provisioned with. */
 export interface Provisioning {
   unlockPassphrase?: string
   adminPassphrase?: string

@@ -7,7 +7,6 @@ import { inProject, madeOnce, ROOT } from './made-once.ts'
 const PROGRAMS_MAX = 6 // kept, each some 15 MB
 const DEFAULT_VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
 
-/** What a bundle is made of and by. */
 export const BUNDLE_SOURCES = inProject(
   'boot',
   'firmware',
@@ -20,7 +19,6 @@ export const BUNDLE_SOURCES = inProject(
   'package-lock.json',
 )
 
-/** The program of the boot manager, with the others beside it. */
 export async function buildForTests(version = DEFAULT_VERSION): Promise<string> {
   const directory = await madeOnce({
     stem: join(ROOT, 'dist/test-build/program'),

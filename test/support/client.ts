@@ -8,7 +8,6 @@ export const BASE = '/api/v1'
 /** Paths are relative to `BASE`; a full target starts with `//`, e.g. `//docs`. */
 export const targetOf = (path: string): string => (path.startsWith('//') ? path.slice(1) : BASE + path)
 
-/** Of a line as tables have them, `GET /keys`. */
 export const splitLine = (line: string): [method: string, path: string] => line.split(' ') as [string, string]
 
 export interface Call {
@@ -28,7 +27,6 @@ export interface Call {
 }
 
 export interface Reply {
-  /** What was asked, for messages. */
   request: string
   status: number
   reason: string
@@ -47,7 +45,6 @@ export interface Target {
 
 export const basic = (credentials: string) => `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`
 
-/** The headers and the body of a call. */
 export function contentOf(call: Call): { headers: Record<string, string | string[]>; body?: string | Uint8Array } {
   const headers: Record<string, string | string[]> = {}
   if (call.as !== undefined) headers.authorization = basic(call.as)

@@ -9,9 +9,7 @@ import type { Ending } from './process.ts'
 export interface ClusterCa {
   /** PEM. */
   readonly certificate: string
-  /** A new key with a certificate. */
   issue(...addresses: string[]): { certificate: string; key: Uint8Array }
-  /** For a request in PEM. */
   sign(request: string, ...addresses: string[]): string
 }
 

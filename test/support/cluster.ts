@@ -28,9 +28,7 @@ const LONG_MS = 600_000 // with 100,000 keys
 const OLD_PATHS = { certificate: '/config/tls', authority: '/config/tls/cluster-ca.pem' }
 export const NEW_PATHS = { certificate: '/cluster/tls', authority: '/cluster/tls/ca.pem' }
 
-/** Whatever can be a node, as the others and its clients know it. */
 export interface Peer extends Client {
-  /** Where the others find its etcd. */
   readonly peerUrl: string
 }
 
@@ -39,12 +37,10 @@ export interface ClusterNode extends Peer {
   readonly address: string
   readonly dataDirectory: string
   bootPid(): number
-  /** Null while none runs. */
   etcdPid(): number | null
   firmwarePid(): number | null
   /** What its etcd says of itself; null where none answers. */
   etcdStatus(): Promise<Status | null>
-  /** Everything its processes have printed. */
   output(): string
   /** Its boot manager, after a kill or a stop; another program than before is what it is updated to. */
   start(program?: string): void
@@ -57,7 +53,6 @@ export interface ClusterNode extends Peer {
 export interface Cluster {
   readonly nodes: readonly ClusterNode[]
   readonly ca: ClusterCa
-  /** Between the etcds, where they are apart. */
   readonly partition: Partition
 }
 
@@ -153,7 +148,6 @@ export async function equip(
   await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
 }
 
-/** What a node joins with. */
 export interface Invitation {
   readonly id: string
   readonly json: object
@@ -206,7 +200,6 @@ export async function leaderOf(nodes: readonly ClusterNode[]): Promise<number> {
 interface NodeOptions {
   program: string
   address: string
-  /** The address that the others use for its etcd. */
   found: string
   dataDirectory: string
 }

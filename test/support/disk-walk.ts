@@ -132,7 +132,6 @@ async function until<T extends { status: number; headers: Record<string, unknown
   assert.fail('nothing stops it')
 }
 
-/** Until this is the result, or the status of the reply. */
 async function eventually(wanted: unknown, act: () => Promise<unknown>): Promise<void> {
   const deadlineMs = performance.now() + DEADLINE_MS
   for (;;) {

@@ -22,14 +22,10 @@ export interface TestEtcd {
   readonly service: EtcdService
   /** `unix://NAME.peer:0`: for members of one `common` directory, without TLS. */
   readonly peerUrl: string
-  /** What it runs in, with its data. */
   readonly directory: string
   readonly dataDirectory: string
-  /** What the boot manager would print. */
   readonly lines: readonly string[]
-  /** Null while none runs. */
   readonly pid: number | null
-  /** How many processes of it were started. */
   readonly starts: number
   /** SIGKILL; it comes back by itself. Resolves when it is gone. */
   kill(): Promise<void>
@@ -39,11 +35,9 @@ export interface TestEtcd {
 }
 
 interface TestEtcdOptions {
-  /** Of letters. */
   name?: string
   /** Of members that find each other over Unix sockets; a new one by default. */
   common?: string
-  /** Where it listens for the others, if not at its own address. */
   listenUrl?: (peerUrl: string) => string
 }
 

@@ -21,12 +21,9 @@ const DEADLINE_MS = 60_000 // the machine may be busy
 
 export interface EtcdMember {
   readonly name: string
-  /** As the others find it. */
   readonly peerUrl: string
   readonly dataDirectory: string
-  /** For clients. */
   readonly socket: string
-  /** A new client, closed with the test. */
   connect(): Etcd
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
@@ -40,18 +37,15 @@ export interface EtcdMember {
 
 export interface EtcdCluster {
   readonly members: readonly EtcdMember[]
-  /** One more member that was added already, and starts. */
   join(name: string): EtcdMember
   peerUrlOf(name: string): string
 }
 
 export const startEtcd = (t: TestContext, ...names: string[]): Promise<EtcdCluster> => startMembers(t, names, null)
 
-/** Whose databases may have this many bytes. */
 export const startSmallEtcd = (t: TestContext, quotaBytes: number, ...names: string[]): Promise<EtcdCluster> =>
   startMembers(t, names, null, [`--quota-backend-bytes=${quotaBytes}`])
 
-/** With something between them that can keep them from each other. */
 export async function startEtcdApart(
   t: TestContext,
   ...names: string[]

@@ -12,7 +12,6 @@ import { freePorts } from '../../tools/free-ports.ts'
 import { endOf, userNetwork } from '../../tools/qemu/arguments.ts'
 
 export interface Ethernet {
-  /** Of the socket that cables lead to. */
   readonly socket: string
   /** A port of 127.0.0.1 that leads to the port `to` of the machine at this address. */
   portTo(address: string): number

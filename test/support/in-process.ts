@@ -35,7 +35,6 @@ export class Rig implements Client {
   readonly #app: ReturnType<typeof createApp>
   readonly dataDirectory: string
   readonly #passphrases = new Map([['admin', ADMIN]])
-  /** Ends everything and removes the store. */
   readonly close: () => Promise<void>
   readonly #monotonic: { nowMs: number }
 
@@ -100,7 +99,6 @@ export class Rig implements Client {
     })
   }
 
-  /** The status alone. */
   async status(method: string, path: string, call?: Call): Promise<number> {
     return (await this.call(method, path, call)).status
   }
@@ -109,14 +107,12 @@ export class Rig implements Client {
     return as.includes(':') ? as : `${as}:${this.#passphrases.get(as) ?? 'not a passphrase'}`
   }
 
-  /** Creates a user; `as` must be allowed to. */
   async user(id: string, role: Role, as = 'admin'): Promise<void> {
     const passphrase = `passphrase of ${id}`
     this.#passphrases.set(id, passphrase)
     await expect(201, this.call('PUT', `/users/${id}`, { as, json: { realName: id, role, passphrase } }))
   }
 
-  /** From now on `as: id` uses this passphrase. */
   use(id: string, passphrase: string): void {
     this.#passphrases.set(id, passphrase)
   }
@@ -131,11 +127,9 @@ export class Rig implements Client {
 /** `cluster`, `etcd`, `readDisk`, and `nowMs` in place of the rig's own time: what an appliance needs that is not alone. */
 interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs' | 'readDisk'>> {
   dataDirectory?: string
-  /** Of its own, which it closes. */
   pool?: CryptoPool
 }
 
-/** A fresh appliance, Unprovisioned; or whatever lies in `dataDirectory`. */
 export async function makeRig(
   deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY,
   more: Partial<AppOptions> = {},
@@ -163,7 +157,6 @@ export async function makeRig(
 
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'coffer-api-'))
 
-/** Makes it Operational. */
 export async function provision(rig: Rig, unlockPassphrase = UNLOCK): Promise<void> {
   const json = { unlockPassphrase, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
   await expect(204, rig.call('POST', '/provision', { json }))

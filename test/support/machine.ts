@@ -87,7 +87,6 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
 const kernelFor = async ({ kernel }: Image, { tpm }: BootOptions): Promise<Kernel> =>
   tpm === undefined ? { ...kernel, image: await unpackedKernel(kernel.image) } : kernel
 
-/** Of whatever machine this port leads to. */
 export function clientAt(port: number, host = '127.0.0.1'): Pick<Appliance, 'call' | 'state'> {
   const target = { host, port }
   const call = (method: string, path: string, call?: Call) =>

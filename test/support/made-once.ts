@@ -20,17 +20,14 @@ export const ROOT = join(import.meta.dirname, '../..')
 interface Recipe {
   /** The directory is `<stem>-<hash>`; its parent is made. */
   stem: string
-  /** What it depends on besides files. */
   parameters: readonly string[]
   /** Files and directories it is made of and by, each under a name: the same content elsewhere is the same. */
   sources: readonly (readonly [name: string, path: string])[]
   /** So many of the stem are kept, those used last. */
   kept: number
-  /** Fills the directory. */
   make(directory: string): Promise<void>
 }
 
-/** The directory, made now unless it is there. */
 export async function madeOnce(recipe: Recipe): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(recipe.parameters))
   for (const [name, path] of recipe.sources) hashTree(hash, path, name)
@@ -41,7 +38,6 @@ export async function madeOnce(recipe: Recipe): Promise<string> {
   return directory
 }
 
-/** Files of the project as a recipe wants them. */
 export const inProject = (...paths: string[]): [string, string][] => paths.map((path) => [path, join(ROOT, path)])
 
 async function fill(directory: string, make: Recipe['make']): Promise<void> {
@@ -57,7 +53,6 @@ async function fill(directory: string, make: Recipe['make']): Promise<void> {
   }
 }
 
-/** Pages in Markdown are part of nothing. */
 function hashTree(hash: Hash, path: string, name: string): void {
   if (statSync(path).isDirectory()) {
     for (const entry of readdirSync(path).sort())

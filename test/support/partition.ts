@@ -10,10 +10,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 const FROM = /^x-server-from: ([0-9a-f]+)\r$/im
 const HEAD_BYTES_MAX = 16_384
 
-/** A Unix socket, or a port of TCP. */
 export type Place = { path: string } | { host: string; port: number }
 
-/** Who has made a connection, where it does not say so itself. */
 type MakerOf = (client: Socket) => string | undefined
 
 export interface Partition {
@@ -21,7 +19,6 @@ export interface Partition {
   forward(member: string, from: Place, to: Place): void
   /** The id that etcd has given to a member. */
   identify(member: string, id: string): void
-  /** From now on nothing that `from` says comes to `to`. */
   drop(from: string, to: string): void
   /** From now on what `from` says comes to `to` so much later. */
   delay(from: string, to: string, ms: number): void
@@ -45,7 +42,6 @@ export function createPartition(makerOf?: MakerOf): Partition {
     return socket
   }
 
-  /** What `from` says to `to`, in its order. */
   function passing(client: Socket, out: Socket, fromTo: () => string): (chunk: Buffer) => void {
     let waiting = 0
     let last = Promise.resolve()
@@ -66,7 +62,6 @@ export function createPartition(makerOf?: MakerOf): Partition {
     }
   }
 
-  /** Both end together. */
   function join(client: Socket, server: Socket, member: string): void {
     let heard = ''
     let id: string | undefined

@@ -7,7 +7,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
-/** A process, its children and theirs. */
 export const familyOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(familyOf)]
 
 /** Arguments with a NUL after each; empty when the process has ended. */
@@ -33,7 +32,6 @@ export async function pauseProcess(pid: number): Promise<void> {
 
 const STILL = 'TZX' // stopped, or ended
 
-/** Of its threads; none when it has ended. */
 function statesOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`).map((thread) => {
@@ -61,7 +59,6 @@ const placeOf = (address: string, port: number): string =>
     .map((bytes) => bytes.toString('hex').toUpperCase())
     .join(':')
 
-/** What its descriptors are; none when it has ended. */
 function linksOf(pid: number): string[] {
   const directory = `/proc/${pid}/fd`
   try {

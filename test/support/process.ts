@@ -14,7 +14,6 @@ import { childrenOf, commandLineOf } from './proc.ts'
 const DEADLINE_MS = 60_000 // the machine may be busy
 const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
 
-/** As much of a test as what is started for it needs. */
 export type Ending = Pick<TestContext, 'after'>
 
 export function makeDataDirectory(t: Ending): string {
@@ -29,7 +28,6 @@ export interface Options {
   /** On a pseudo-terminal of script(1), which echoes like any terminal until the program turns that off. */
   terminal?: boolean
   settings?: Record<string, string>
-  /** A command that becomes the one given to it. */
   through?: readonly string[]
 }
 

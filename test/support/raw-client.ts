@@ -10,7 +10,6 @@ export interface RawAnswer {
   reason: string
   headers: Record<string, string>
   bytes: Buffer
-  /** The same as text. */
   body: string
 }
 
@@ -56,7 +55,6 @@ export class RawClient {
     })
   }
 
-  /** What came and was not read as an answer. */
   received(): Buffer {
     if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)]
     return this.#chunks[0]!
@@ -135,7 +133,6 @@ export function clientsOf(
   }
 }
 
-/** The complete answers in `bytes`; those to HEAD have no place here. */
 export function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = []
   for (let rest = bytes; ; ) {
@@ -146,7 +143,6 @@ export function parseAnswers(bytes: Buffer): RawAnswer[] {
   }
 }
 
-/** The answer at the beginning, with its length there; null when it is not complete. */
 function parseAnswer(received: Buffer, head: boolean): (RawAnswer & { length: number }) | null {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return null

@@ -11,7 +11,6 @@ export interface SmallDisk {
   freeBytes(): number
   /** Another program stores as much as leaves no more than this free. */
   fill(leftBytes: number): void
-  /** Removes everything on it. */
   clear(): void
   unmount(): void
 }

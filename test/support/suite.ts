@@ -26,17 +26,13 @@ export interface Appliance extends Client {
   state(): Promise<string>
   /** The boot manager, then the firmware. */
   processes(): number[]
-  /** Resident memory of both processes. */
   residentBytes(): number
-  /** Everything both processes wrote so far. */
   log(): string
-  /** The boot manager's process is gone. */
   ended(): boolean
   /** SIGTERM, waits for the end, and returns the exit code. The data directory is kept. */
   stop(): Promise<number | null>
   /** Starts again on the same data directory and port. */
   restart(): Promise<void>
-  /** Stops and removes the data directory. */
   dispose(): Promise<void>
 }
 
@@ -138,11 +134,9 @@ export async function startProvisioned(options: Options = {}): Promise<Appliance
   return appliance
 }
 
-/** Every user made by these suites has a passphrase told by its id. */
 export const passphraseOf = (userId: string) => `words of ${userId}`
 export const credentialsOf = (userId: string) => `${userId}:${passphraseOf(userId)}`
 
-/** Returns the credentials of the new user. */
 export async function addUser(appliance: Appliance, userId: string, role: string, as = ADMIN): Promise<string> {
   const json = { realName: `name of ${userId}`, role, passphrase: passphraseOf(userId) }
   await expect(201, appliance.call('PUT', `/users/${userId}`, { as, json }))

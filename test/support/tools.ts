@@ -19,7 +19,6 @@ export const ZULIP_JS = join(root, '.zulip-js')
 /** In memory where there is such a disk that this user may write. */
 export const MEMORY_DIRECTORY = isWritable('/dev/shm') ? '/dev/shm' : tmpdir()
 
-/** Debian's package of each program. */
 const PACKAGES = {
   bsdcpio: 'libarchive-tools',
   cpio: 'cpio',
@@ -67,20 +66,16 @@ const PLACES = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbi
 
 const isMissing = (tool: Tool): boolean => !PLACES.some((place) => existsSync(join(place, tool)))
 
-/** Debian's packages of those that are missing. */
 export const packagesMissing = (tools: readonly Tool[]): string[] =>
   tools.filter(isMissing).map((tool) => PACKAGES[tool])
 
-/** Options of a test that needs these Debian packages, of which `missing` are not there. */
 export function unlessMissing(missing: readonly string[]): { skip: string | false } {
   if (missing.length === 0 || process.env.CI === 'true') return { skip: false }
   return { skip: `to run this: sudo apt install ${[...new Set(missing)].join(' ')}` }
 }
 
-/** Programs that open a pseudo-terminal. */
 const ON_TERMINALS: readonly Tool[] = ['script', 'tmux']
 
-/** Options of a test that runs these programs. */
 export function needs(...tools: Tool[]): { skip: string | false } {
   const options = unlessMissing(packagesMissing(tools))
   const lacksTerminal =
@@ -109,7 +104,6 @@ function hasTerminals(): boolean {
   }
 }
 
-/** Options of a test that runs a published Python client. */
 export const needsPython = (): { skip: string | false } => ({
   skip:
     process.env.CI !== 'true' &&
@@ -162,7 +156,6 @@ export const needsRustClient = (): { skip: string | false } => ({
   skip: !existsSync(RUST_CLIENT) && 'to run this: cargo, then .ci/rust-client',
 })
 
-/** Options of a test that runs the published JavaScript client. */
 export const needsZulipJs = (): { skip: string | false } => ({
   skip:
     process.env.CI !== 'true' &&

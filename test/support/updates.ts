@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { buildForTests } from './build.ts'
 
-/** Markup, and text that turns around. */
 export const NOTES =
   'What is <b>new</b>.<img src=x onerror="document.title=1"><script>document.title=2</script>\u202etxet'
 
@@ -38,14 +37,12 @@ export async function makeUpdates(): Promise<Updates> {
   return { key: join(workshop, 'release.pub'), good, next, bad }
 }
 
-/** A tool of ours, as somebody who releases runs it. */
 function run(workshop: string, tool: string, ...parameters: string[]): void {
   const options = { cwd: workshop, encoding: 'utf8' } as const
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools', tool), ...parameters], options)
   assert.equal(status, 0, stderr)
 }
 
-/** The image of a bundle directory in the workshop. */
 function makeImage(workshop: string, directory: string, release: string): string {
   writeFileSync(join(workshop, directory, 'package.json'), JSON.stringify({ type: 'module', version: release }))
   const manifest = { product: 'Coffer', version: release, minimumVersion: version, releaseNotes: NOTES }

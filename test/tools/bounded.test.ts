@@ -34,7 +34,6 @@ function bounded(t: TestContext, minutes: string, script: string): Run {
   }
 }
 
-/** The pid that the script has printed. */
 async function startedBy(run: Run): Promise<number> {
   while (!run.said().includes('\n')) await wait(5)
   return Number(run.said().trim())

@@ -27,11 +27,9 @@ const dashboard = JSON.parse(readFileSync(join(tools, 'grafana.json'), 'utf8')) 
 const questions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
 const variables = dashboard.templating.list
 
-/** As Grafana fills it in. */
 const filledIn = (expr: string): string =>
   expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(job|instance)/g, '.*')
 
-/** Of an appliance that has answered something. */
 async function metrics(t: TestContext): Promise<string> {
   const traffic = createTraffic()
   for (const status of [200, 404]) traffic.record(status, 0.1)

@@ -8,7 +8,6 @@ import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** A page, the step that it has, and what this makes. */
 const STEPS: readonly [page: string, step: string, ...secrets: string[]][] = [
   ['firmware/release/README.md', 'tools/release-key.ts release ', 'release.key'],
   ['image/ADMINISTRATION.md', 'tools/secure-boot-keys.ts keys ', 'keys/PK.key', 'keys/KEK.key', 'keys/db.key'],

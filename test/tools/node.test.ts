@@ -18,7 +18,6 @@ import { type TestContext, test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** A checkout with `tools/node` and these packages, on a computer that has this `uname -sm`. */
 function checkout(t: TestContext, system: string, ...packages: string[]): (...line: string[]) => string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-node-'))
   t.after(() => rmSync(directory, { recursive: true }))

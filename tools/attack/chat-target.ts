@@ -27,7 +27,6 @@ export interface TargetPerson {
 
 interface ChatReply {
   status: number
-  /** The size of the body. */
   bytes: number
   // biome-ignore lint/suspicious/noExplicitAny: attacks look at members of any answer
   body: any
@@ -45,17 +44,13 @@ interface ChatAsk {
 
 export interface ChatTarget {
   readonly owner: TargetPerson & { readonly password: string }
-  /** By which tokens sign people in. */
   readonly tokenKey: Uint8Array
   call(method: string, path: string, ask?: ChatAsk): Promise<ChatReply>
-  /** A new account. */
   person(name: string, role: number): Promise<TargetPerson>
   bot(owner: TargetPerson, name: string): Promise<TargetPerson>
   /** Past the limits of rates: messages of one person to so many new ones, in one conversation. */
   converse(from: TargetPerson, people: number, messages: number): void
-  /** Status of a signature by the appliance, whose disk is the same. */
   sign(): Promise<number>
-  /** How many lines of changes the appliance has kept. */
   auditLines(): number
   stop(): Promise<void>
 }

@@ -73,7 +73,6 @@ async function unlockUnderFlood(target: Target): Promise<Outcome> {
 const shareOf = ({ quiet, flooded }: { quiet: Signed; flooded: Signed }) => flooded.perSecond / quiet.perSecond
 
 interface Flood {
-  /** Answers to wrong unlock passphrases so far. */
   unlockGuesses(): number
   stop(): Promise<void>
 }

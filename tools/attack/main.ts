@@ -81,7 +81,6 @@ async function judge(name: string, run: () => Promise<Outcome>): Promise<void> {
   console.log(`${held ? 'held  ' : 'broken'}  ${name}: ${figures}`)
 }
 
-/** Of a Coffer whose passphrases the attacker knows. */
 function attackersBackup(): Promise<Buffer> {
   return withTarget('attacker', async (own) => {
     await provision(own, ATTACKER_UNLOCK, ATTACKER)

@@ -51,14 +51,12 @@ interface AskTarget {
 
 export interface Target {
   readonly port: number
-  /** How often the firmware ended. */
   readonly crashes: number
   call(method: string, path: string, ask?: AskTarget): Promise<TargetReply>
   /** At the console; `unlocked` when it was right. */
   unlockAtConsole(passphrase: string): Promise<string>
   residentMib(): number
   connect(from: number): Promise<TLSSocket>
-  /** A TLS connection whose answers are counted by status. */
   raw(from: number): Promise<Raw>
   stop(): Promise<void>
 }
@@ -209,7 +207,6 @@ async function openRaw(port: number, from: number): Promise<Raw> {
   return { socket, statuses }
 }
 
-/** The process whose command line names this store. */
 function firmwareOf(storeDirectory: string): number {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {

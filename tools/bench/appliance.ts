@@ -52,7 +52,6 @@ interface Sample {
   requestsPerSecond: number
   p50Ms: number
   p99Ms: number
-  /** Of all processes of the server, and of the thread that serves. */
   cpuUs: number
   mainThreadUs: number
   residentMib: number
@@ -69,7 +68,6 @@ interface Row extends Sample {
   ofBare?: number
   /** Processor time of the thread that serves against that of the bare server's, median of the rounds. */
   mainThreadOfBare?: number
-  /** The bound on p99 on this machine. */
   p99MsMax?: number
 }
 

@@ -10,7 +10,6 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { KEYS, root } from './harness.ts'
 
-/** What the chart takes of appliance.json. */
 export interface Results {
   processor: string
   cores: number

@@ -7,7 +7,6 @@ export interface FlooderData {
   port: number
   path: string
   everyMs: number
-  /** At once, at most. */
   waitingMax: number
 }
 

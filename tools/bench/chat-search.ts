@@ -120,7 +120,6 @@ function summed(kind: string, took: readonly Took[]): SearchTimes {
 
 interface Took {
   ms: number
-  /** The longest turn of the loop. */
   turnMs: number
 }
 

@@ -13,7 +13,6 @@ export interface Texts {
   random(): number
   below(limit: number): number
   word(): string
-  /** So many words. */
   text(words: number): string
 }
 
@@ -28,7 +27,6 @@ export function createTexts(seed: number): Texts {
   return { random, below, word, text: (words) => Array.from({ length: words }, word).join(' ') }
 }
 
-/** Short ones first, as in any language. */
 const VOCABULARY_OF_ALL = Array.from({ length: VOCABULARY }, (_, rank) => {
   const isUnspaced = rank % UNSPACED_EVERY === UNSPACED_EVERY - 1
   const parts = isUnspaced ? UNSPACED : SYLLABLES

@@ -146,7 +146,6 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedMs
 }
 
-/** What a change waits for at the least. */
 function syncedWrite(): () => Promise<void> {
   const file = openSync(join(directory, 'synced'), 'w')
   process.once('exit', () => closeSync(file))
@@ -217,7 +216,6 @@ async function wake(
   return { cpuMs: (cpuUs(listener) - before) / 1000, lastMs: performance.now() - startedMs, answers }
 }
 
-/** The chat's with their queues. */
 async function measureIdle(chat: Server, bare: Server, keys: readonly Key[]) {
   const before = residentMib(chat.listener)
   const people = Array.from({ length: POLLS_IDLE }, (_, n) => keys[n % keys.length]!)

@@ -27,7 +27,6 @@ import { fillKeys } from './fill.ts'
 import { isInstalled, KEYS, OPERATOR, othersShare, quantile, type SigningKey, writeResults } from './harness.ts'
 import { load, warmUp } from './wrk.ts'
 
-/** What is wished for on a computer that does nothing else. */
 const WISHED = {
   withoutWritesMs: 3000,
   signingShare: 0.95,
@@ -76,7 +75,6 @@ async function measure(): Promise<void> {
   writeResults('cluster', { busyBefore, rounds, seconds, keys, wished: WISHED, ...results })
 }
 
-/** What is started for it ends with it, the newest first. */
 async function withEnding<T>(task: (ending: Ending) => Promise<T>): Promise<T> {
   const endings: (() => unknown)[] = []
   const ending = { after: (end: () => unknown) => void endings.push(end) } as Ending

@@ -38,7 +38,6 @@ for (const line of LINES) {
 }
 writeResults('command', { results })
 
-/** Of one start, user's and system's. */
 function processorMs(line: string[]): number {
   const script = `TIMEFORMAT='%3U %3S'; { time for n in $(seq ${STARTS}); do "$@" > /dev/null; done; }`
   const text = execFileSync('bash', ['-c', `${script} 2>&1`, 'bash', process.execPath, ...line], { encoding: 'utf8' })

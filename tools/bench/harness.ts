@@ -17,7 +17,6 @@ const START_MS_MAX = 60_000
 
 export const root = join(import.meta.dirname, '../..')
 
-/** What is signed with in the benchmarks. */
 export const KEYS = [
   { id: 'ed25519', name: 'Ed25519', type: 'Curve25519', mechanisms: ['EdDSA_Signature'], mode: 'EdDSA' },
   { id: 'p256', name: 'P-256', type: 'EC_P256', mechanisms: ['ECDSA_Signature'], mode: 'ECDSA' },
@@ -41,7 +40,6 @@ export interface SigningKey {
   readonly mode: string
 }
 
-/** Where a server is reached. */
 export interface Address {
   readonly port: number
   /** By default 127.0.0.1. */
@@ -49,7 +47,6 @@ export interface Address {
 }
 
 export interface Server extends Address {
-  /** The process that listens, and those around it. */
   readonly listener: number
   readonly processes: readonly number[]
   stop(): Promise<void>
@@ -70,7 +67,6 @@ export async function startCoffer(
   return { port, listener: firmware!, processes: [boot.pid!, firmware!], stop: () => stop(boot) }
 }
 
-/** Without Coffer: see bare.ts. */
 export async function startBare(): Promise<Server> {
   const child = spawn(process.execPath, [join(root, 'tools/bench/bare.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
   const port = await portOf(child)
@@ -150,14 +146,12 @@ export function createClient(
 
 const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`
 
-/** Throws unless the answer is a success. */
 export async function expectSuccess(answering: Promise<BenchAnswer>): Promise<BenchAnswer> {
   const answer = await answering
   if (answer.status >= 300) throw new Error(`An answer of ${answer.status}: ${answer.text.slice(0, 200)}`)
   return answer
 }
 
-/** Provisions, and makes the operator. */
 export async function fillStore(call: Call): Promise<void> {
   const [, adminPassphrase] = ADMIN.split(':')
   const [id, passphrase] = OPERATOR.split(':')
@@ -220,7 +214,6 @@ export async function othersShare(): Promise<number> {
   return share
 }
 
-/** Under dist/bench, with what it was measured on. */
 export function writeResults(name: string, results: object): void {
   const file = join(root, 'dist/bench', `${name}.json`)
   mkdirSync(dirname(file), { recursive: true })
@@ -229,7 +222,6 @@ export function writeResults(name: string, results: object): void {
   console.log(`written: dist/bench/${name}.json`)
 }
 
-/** The program is on the PATH. */
 export const isInstalled = (program: string): boolean =>
   (process.env.PATH ?? '').split(':').some((directory) => directory !== '' && listed(directory).includes(program))
 

@@ -89,7 +89,6 @@ async function measure(): Promise<void> {
   }
 }
 
-/** Throws when one of them is refused. */
 async function p99Beside(other: SigningKey, server: Server, directory: string): Promise<number> {
   const loads = [P256, other].map((key) => load(server, key, connections, seconds, directory))
   const [own] = await Promise.all(loads)

@@ -78,7 +78,6 @@ interface Subject {
   name: string
   ours: () => unknown
   openssl: () => unknown
-  /** The same signature, checked and not. */
   check?: readonly [checked: () => unknown, unchecked: () => unknown]
 }
 

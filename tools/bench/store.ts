@@ -64,7 +64,6 @@ function step(name: 'fill' | 'open' | 'turns', sources: string, side: string, ke
   return execFileSync(process.execPath, [program, name, sources, data, keys], { encoding: 'utf8' })
 }
 
-/** With the packages of this version. */
 function sourcesOf(commit: string): string {
   const [sources, archive] = [join(directory, 'sources'), join(directory, 'sources.tar')]
   mkdirSync(sources)

@@ -48,7 +48,6 @@ interface Sample {
   cpuUs: number
 }
 
-/** One after the other. */
 type Round = Record<Side, Sample>
 
 interface Row {

@@ -60,7 +60,6 @@ export async function load(
   }
 }
 
-/** Throws with the server's message. */
 async function askOnce(server: Address, key: SigningKey): Promise<void> {
   const { call, close } = createClient(server, 1)
   try {

@@ -11,11 +11,9 @@ import { writeWhole } from './files.ts'
 
 export interface Authority {
   directory: string
-  /** The id of its key in the appliance. */
   key: string
   /** DER. */
   certificate: Buffer
-  /** Where its list of revoked certificates is. */
   listUrl?: string
 }
 
@@ -105,7 +103,6 @@ export const writeIndex = (
 const lineOf = ({ state, notAfter, revoked, serial, subject }: IndexEntry): string =>
   `${[state, notAfter, revoked, serial, 'unknown', subject].join('\t')}\n`
 
-/** The number of the next list, which is counted up before that is made. */
 export async function takeListNumber({ directory }: Authority, signal: AbortSignal): Promise<Uint8Array> {
   const text = readFileSync(join(directory, NUMBER), 'utf8').trim()
   if (!/^([0-9A-Fa-f]{2}){1,19}$/.test(text)) throw new Failure(EXIT.refused, `${join(directory, NUMBER)} is damaged`)

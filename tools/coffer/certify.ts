@@ -54,13 +54,10 @@ const EARLIER_MS = 300_000 // for clocks that go after ours
 const SERIAL_BYTES = 16
 const RSA_BITS_MIN = 2048
 
-/** The key of an authority. */
 interface Signer {
-  /** Its public key. */
   spki: Buffer
   publicKey: KeyObject
   algorithm: Uint8Array
-  /** Asks the appliance, and verifies what it gave. */
   sign(body: Uint8Array): Promise<Uint8Array>
 }
 
@@ -105,7 +102,6 @@ async function selfSigned(signer: Signer, input: OptionValues): Promise<Buffer> 
   return Buffer.from(signed(body, signer.algorithm, await signer.sign(body)))
 }
 
-/** Checks and returns a certificate that another authority issued for this key. */
 function foreign(bytes: Buffer, { spki }: Signer): Buffer {
   const certificate = certificateIn(bytes)
   if (!certificate.publicKey.export({ type: 'spki', format: 'der' }).equals(spki))
@@ -284,7 +280,6 @@ function subjectOf(certificate: Buffer): Uint8Array {
   return fields[5]!.whole // after version, serial, algorithm, issuer, dates
 }
 
-/** The content of an extension of a certificate, or null. */
 function extensionOf(certificate: Buffer, type: string): Uint8Array | null {
   const fields = children(children(whole(certificate, TAG.sequence).content)[0]!.content)
   const list = fields.find(({ tag }) => tag === tagged(3))

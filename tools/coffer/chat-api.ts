@@ -6,9 +6,7 @@
 import { ApiError, basicCredentials, type Transport } from '../../firmware/client/request.ts'
 import { AccountError } from './failure.ts'
 
-/** Rights and channels of the people that an invitation brings. */
 export interface ChatTerms {
-  /** Names of channels. */
   channels: readonly string[]
   role?: number
   minutes?: number
@@ -33,11 +31,9 @@ export type ChatApi = ReturnType<typeof createChatApi>
 
 interface SignIn {
   transport: Transport
-  /** For the end of the sign-in, also after Ctrl-C. */
   lastTransport: Transport
   email: string
   password: string
-  /** The password was refused. */
   onRefused: () => Promise<void>
   /** The key could not be revoked. */
   onKeyLeft: (error: Error) => void
@@ -51,7 +47,6 @@ export const CHAT_ROLES: Readonly<Record<string, number>> = {
   guest: 600,
 }
 
-/** Signs in, has `work` done, and revokes the key. */
 export async function withSignIn<T>(signIn: SignIn, work: (api: ChatApi) => Promise<T>): Promise<T> {
   const { transport, lastTransport, email, password, onRefused, onKeyLeft } = signIn
   const { api_key: key } = await createCalls(transport, email, null)

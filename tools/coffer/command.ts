@@ -26,18 +26,13 @@ export interface Command {
   options?: CommandOptions
   /** The roles whose account it may use: the first for which the profile names a user. Absent: it sends no credentials. */
   roles?: readonly Role[]
-  /** It asks the chat, with an account there, and not the appliance. */
   isChat?: boolean
-  /** A line that works as it stands. */
   example: string
-  /** It is among the commands of a first day. */
   isFirst?: boolean
-  /** The name of a command of NetHSM's. */
   isNethsm?: boolean
   run(context: CommandContext, input: OptionValues): Promise<void>
 }
 
-/** Values given to a command, by the names in its declaration. */
 export interface OptionValues {
   arguments: readonly string[]
   text(name: string): string | undefined
@@ -46,7 +41,6 @@ export interface OptionValues {
   number(name: string): number | undefined
 }
 
-/** Options of every command. */
 export const COMMON: CommandOptions = {
   profile: {
     value: 'NAME',

@@ -119,7 +119,6 @@ ${longestFirst(commands)
 }`
 }
 
-/** Words that may follow those already typed, each with its description. */
 function nextWords(commands: readonly Command[]): Map<string, Map<string, string>> {
   const next = new Map<string, Map<string, string>>()
   for (const { words, summary } of commands) {
@@ -133,7 +132,6 @@ function nextWords(commands: readonly Command[]): Map<string, Map<string, string
   return next
 }
 
-/** Options that the next argument belongs to, by all their names. */
 function withValue(commands: readonly Command[]): string[] {
   const all = [LEADING, ...commands.map(({ options = {} }) => options)].flatMap((options) => Object.entries(options))
   return [...new Set(all.filter(([, { value }]) => value !== undefined).flatMap(namesOf))]

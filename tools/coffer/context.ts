@@ -14,15 +14,12 @@ import { createTransport, type Trust } from './transport.ts'
 
 export interface CommandContext {
   output: Output
-  /** Ended by Ctrl-C. */
   signal: AbortSignal
-  /** With the account of the command's role. */
   client(): Client
   /** Without credentials. */
   open(): Client
   /** With a sign-in at the chat, which ends with `work`. */
   chat<T>(work: (api: ChatApi) => Promise<T>): Promise<T>
-  /** With the account of another role; null when there is none. */
   as(role: Role): Client | null
   user(): string
   /** Asks for the account's passphrase, whether there is a session or not, and has it checked. */
@@ -31,7 +28,6 @@ export interface CommandContext {
   trust(): Trust
   profileName(): string
   profile(): Profile | null
-  /** The user of a role, from now on, unless there is one. */
   remember(role: Role, user: string): void
   /** From the option `--NAME @FILE` if it is given. */
   passphrase(name: string, what: string, isNew?: boolean): Promise<string>
@@ -107,7 +103,6 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
   }
   const question = (account: string) => `${command.isChat ? 'Password' : 'Passphrase'} of ${account}`
   const inSession = new Set<string>()
-  /** The passphrase was changed elsewhere: the next command asks for it. */
   const forgetSession = async (account: string) => {
     if (!inSession.delete(account)) return
     await endSession(sessionId(address(), account))

@@ -37,7 +37,6 @@ export async function writeWhole(
   }
 }
 
-/** A file to be sent, and what is told of the bytes that have left. */
 export function uploadOf(file: string, sent: (bytes: number) => void): Upload {
   const status = statSync(file)
   if (!status.isFile()) throw new Failure(EXIT.refused, `not a file: ${file}`)
@@ -94,7 +93,6 @@ export function size(bytes: number): string {
   return `${(bytes / 1000 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`
 }
 
-/** As they come, counted. */
 export async function* counted(body: ReadableStream<Uint8Array>, seen: (bytes: number) => void) {
   let total = 0
   const reader = body.getReader()

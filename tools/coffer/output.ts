@@ -5,7 +5,6 @@ import { writeSync } from 'node:fs'
 export interface Output {
   /** Prints an answer of the API. `show` makes it readable, `bare` is what --quiet prints. */
   result(value: unknown, show?: () => string, bare?: () => string | string[]): void
-  /** Bytes of a result, as they are. */
   raw(bytes: Uint8Array): void
   note(text: string): void
 }
@@ -53,7 +52,6 @@ function rowsOf(value: object, prefix: string): [name: string, text: string][] {
   })
 }
 
-/** An object, or an array that has objects. */
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&

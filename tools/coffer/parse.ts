@@ -27,7 +27,6 @@ export function parse(commands: readonly Command[], line: readonly string[]): Pa
   return { command, input }
 }
 
-/** The longest words that fit. */
 export function find(commands: readonly Command[], line: readonly string[]): Command | null {
   let best: Command | null = null
   for (const command of commands) {

@@ -6,13 +6,11 @@ import { join } from 'node:path'
 import type { Role } from '../../firmware/client/types.ts'
 import { usage } from './failure.ts'
 
-/** How a port is reached and recognized. */
 export interface KnownPort {
   /** `https://host:port`. */
   url: string
   /** `sha256//` and the base64 of SHA-256 of the public key of its certificate, where no authority signs for it. */
   pin?: string
-  /** A file of certificates of authorities. */
   ca?: string
 }
 
@@ -43,7 +41,6 @@ export function readProfile(name: string): Profile | null {
   return profile
 }
 
-/** The file is replaced as a whole. */
 export function writeProfile(name: string, profile: Profile): void {
   mkdirSync(profileDirectory(), { recursive: true, mode: 0o700 })
   const file = fileOf(name)

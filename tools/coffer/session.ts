@@ -89,7 +89,6 @@ async function connected(path: string): Promise<void> {
   throw new Failure(EXIT.refused, 'the agent that keeps sessions does not start', 'coffer session-agent shows why')
 }
 
-/** True if an agent listens at `path`. */
 export async function answers(path: string): Promise<boolean> {
   const { connect } = await import('node:net')
   return new Promise((resolve) => {

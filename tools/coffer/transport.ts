@@ -22,7 +22,6 @@ export interface Peer {
   pin: string
   /** Its certificate, DER. */
   certificate: Uint8Array
-  /** An authority that is trusted signs for it. */
   isTrusted: boolean
 }
 
@@ -69,7 +68,6 @@ export function createTransport(url: string, trust: Trust): Transport {
   }
 }
 
-/** Looks at the certificate and sends nothing. */
 export async function meet(url: string, trust: Trust = {}): Promise<Peer> {
   const socket = await handshake(url, trust)
   try {
@@ -94,7 +92,6 @@ async function createAgent(url: string, trust: Trust): Promise<Agent> {
   return agent
 }
 
-/** Throws unless it is the appliance that is meant. */
 async function admit(url: string, socket: TLSSocket, { pin, insecure }: Trust): Promise<void> {
   if (insecure) return
   const peer = await peerOf(socket)

@@ -48,7 +48,6 @@ export function encrypt(engine: Engine, key: RsaPrivateKey, block: Uint8Array): 
   return arithmetic.use(() => arithmetic.leave(arithmetic.publicPower(arithmetic.enter(block), key.e)))
 }
 
-/** Each makes a block that does not decode. */
 export const PKCS1_DEFECTS: Readonly<Record<string, () => Uint8Array>> = {
   'first byte': () => pkcs1Block(0x01, 2, 64),
   'block type': () => pkcs1Block(0, 1, 64),

@@ -5,7 +5,6 @@ import type { Pool } from './inputs.ts'
 
 export interface Subject {
   name: string
-  /** Where a leak was built in, to see that it is found. */
   leaks: boolean
   /** Time of one operation on an input of the class. */
   measure: (inputClass: 0 | 1) => number

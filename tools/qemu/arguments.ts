@@ -28,7 +28,6 @@ export interface Hardware {
   blockdevs?: string[] | undefined
   /** The firmware's variables: a writable file, not of `direct`. */
   variables?: string | undefined
-  /** Socket of swtpm. */
   tpmSocket?: string | undefined
   memoryMegabytes: number
   /** Emulated processors; two when absent. */
@@ -41,11 +40,9 @@ export interface Hardware {
   physical?: boolean | undefined
   /** A restart of the guest ends QEMU. */
   exitOnRestart?: boolean | undefined
-  /** Address the guest has on its network of 24 bits. */
   guestAddress: string
   /** Port of 127.0.0.1 to port of the guest. */
   forwards: [here: number, guest: number][]
-  /** The guest reaches nothing outside. */
   isolated: boolean
   /** Instead of a network of its own with these forwards: a Unix socket that carries frames, or a tap device of this computer. */
   cable?: (({ socket: string } | { tap: string }) & { macAddress: string }) | undefined

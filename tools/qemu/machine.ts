@@ -26,7 +26,6 @@ const MEMORY_MEGABYTES = 512
 
 type Chosen = Omit<Hardware, 'tpmSocket' | 'forwards'>
 
-/** Only the disk and the firmware have no default. */
 export interface MachineOptions extends Partial<Omit<Chosen, 'disk' | 'firmware'>>, Pick<Chosen, 'disk' | 'firmware'> {
   /** Directory of swtpm's state; made when it is missing. */
   tpm?: string | undefined
@@ -34,7 +33,6 @@ export interface MachineOptions extends Partial<Omit<Chosen, 'disk' | 'firmware'
   apiPort?: number | undefined
   /** Port of 127.0.0.1 for the guest's chat; not forwarded when absent. */
   chatPort?: number | undefined
-  /** More ports of the guest to reach from here. */
   guestPorts?: number[] | undefined
   /** QEMU's own terminal is this one: no console for the caller. Ctrl-A X ends the machine, Ctrl-A H helps. */
   foreground?: boolean | undefined
@@ -44,7 +42,6 @@ export interface Machine extends Console {
   pid: number
   /** Of 127.0.0.1. */
   apiPort: number
-  /** The port of 127.0.0.1 that leads to one of `guestPorts`. */
   portTo(guest: number): number
   running(): boolean
   /** Has QEMU's monitor do something, as people would ask it to. Not of a machine in the foreground. */
@@ -53,7 +50,6 @@ export interface Machine extends Console {
   processors(): Promise<string>
   /** Resolves with QEMU's exit code; null when it was killed. */
   readonly ended: Promise<number | null>
-  /** The plug is pulled. Resolves when QEMU is gone. */
   kill(): Promise<void>
 }
 
@@ -89,7 +85,6 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   }
 }
 
-/** A private copy of the factory's variables. */
 export function copyVariables(architecture: QemuArchitecture, directory: string): string {
   const path = join(directory, 'variables.fd')
   copyFileSync(variablesTemplate(architecture), path)

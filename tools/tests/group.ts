@@ -21,7 +21,6 @@ export interface TestJob {
   /** Files of this run in earlier groups, and in all of them. */
   before: number
   total: number
-  /** Each test has a line. */
   isVerbose: boolean
 }
 
@@ -47,7 +46,6 @@ const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
 
 interface UnderWay extends TestResult {
   startedMs: number
-  /** Names of tests that have begun and not ended. */
   tests: Set<string>
   limit: NodeJS.Timeout
   details: string[]

@@ -21,7 +21,6 @@ export interface TestFile {
 const MARK = new RegExp(String.raw`^// @test (${KINDS.join('|')})(?: (\d+))?( slow)?$`)
 const SHORT_SECONDS = 2 // half of the short files take less
 
-/** All below test/, the heaviest first. */
 export function testFiles(root: string): TestFile[] {
   const paths = globSync('test/**/*.test.ts', { cwd: root })
   return paths.map((path) => readMark(root, path)).sort(heaviestFirst)

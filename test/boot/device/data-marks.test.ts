@@ -32,7 +32,6 @@ function makeEsp(t: TestContext): Esp {
   }
 }
 
-/** True if the power failed meanwhile. */
 function isCut(act: () => void): boolean {
   try {
     act()

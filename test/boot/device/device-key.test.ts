@@ -34,11 +34,9 @@ const openerOf = (rig: Rig | null, wrap: (transport: Transport) => Transport) =>
   openTpm: () => (rig === null ? null : createTpm(wrap(rig.swtpm.connect()))),
 })
 
-/** What the boot manager does at a start. */
 const start = ({ directory, store }: Disk, rig: Rig | null, wrap = (transport: Transport) => transport): DeviceKeys =>
   openDeviceKeys(directory, store, openerOf(rig, wrap))
 
-/** The start after power was switched off and on. */
 async function restart(disk: Disk, rig: Rig): Promise<DeviceKeys> {
   await rig.swtpm.restart()
   return start(disk, rig)
@@ -56,7 +54,6 @@ function refusedBy(keys: DeviceKeys): { problem: string; withheld?: boolean } {
   return opened
 }
 
-/** A device that has been started once and has a store since. */
 async function makeDevice(t: TestContext): Promise<{ disk: Disk; rig: Rig; key: Uint8Array }> {
   const [disk, rig] = [makeDisk(t), await makeRig(t)]
   const key = keyOf(start(disk, rig))

@@ -9,7 +9,6 @@ import { DiskError, findDisk } from '../../../boot/device/system/disk.ts'
 const NO_WAIT_MS = 0
 const SECTORS = 2048
 
-/** Of a disk of ours, named as those of SCSI disks are. */
 const partitionsOf = (disk: string): [name: string, label: string][] =>
   ['coffer-esp', 'coffer-root-a', 'coffer-root-b', 'coffer-data'].map((label, index) => [`${disk}${index + 1}`, label])
 

@@ -7,19 +7,15 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { needs } from '../../support/tools.ts'
 
-/** Options of tests that need them. */
 export const onFat = needs('mkfs.vfat', 'mcopy', 'fsck.fat')
 
 export interface FatImage {
   path: string
-  /** A file anywhere on it; its directories are made. */
   put(name: string, bytes: Uint8Array): void
   move(from: string, to: string): void
   remove(name: string): void
   get(name: string): Buffer
-  /** Every file, sorted. */
   names(): string[]
-  /** Complaints of fsck.fat, empty when it has none. */
   complaints(): string
 }
 

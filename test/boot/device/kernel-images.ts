@@ -11,7 +11,6 @@ import { packagesMissing, unlessMissing } from '../../support/tools.ts'
 
 const STUB = '/usr/lib/systemd/boot/efi/linuxx64.efi.stub'
 
-/** Options of tests that need them. */
 export const onStub = unlessMissing([
   ...packagesMissing(['openssl', 'sbsign']),
   ...(existsSync(STUB) ? [] : ['systemd-boot-efi']),

@@ -23,18 +23,15 @@ interface Device {
   data: string
   record: string
   store: string
-  /** A start of the machine, up to the state of the firmware. */
   start(version: string): Promise<Started>
   /** The same, then it is good and is counted, `work` is done, and power is switched off. */
   run(version: string, work?: (appliance: Appliance<Notes>) => void): Promise<void>
-  /** The next time the TPM is to count, the power fails. */
   failAtCounting(): void
 }
 
 interface Started {
   appliance: Appliance<Notes>
   minimum: MinimumVersion
-  /** Why there is no device key. */
   problem?: string
 }
 
@@ -120,7 +117,6 @@ function emptyStore({ store }: Device): void {
   for (const name of readdirSync(store)) rmSync(join(store, name), { recursive: true })
 }
 
-/** The version gets no key. */
 async function assertWithheld({ start }: Device, version: string, reason: RegExp): Promise<void> {
   const { appliance, problem } = await start(version)
   assert.match(problem ?? '', reason)
@@ -128,7 +124,6 @@ async function assertWithheld({ start }: Device, version: string, reason: RegExp
   appliance.close()
 }
 
-/** What is at `path` now; puts it there again. */
 function copyOf(t: TestContext, path: string): () => void {
   const copy = join(mkdtempSync(join(tmpdir(), 'coffer-copy-')), 'copy')
   t.after(() => rmSync(join(copy, '..'), { recursive: true }))

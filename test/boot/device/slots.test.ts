@@ -38,11 +38,9 @@ interface Device {
   directory: string
   store: string
   versions(): string[]
-  /** Whether the root of this version is whole on the partition that the running one is not on, or the other one. */
   holdsRoot(version: string): boolean
   /** A start of the machine, up to the choice of the firmware. `chosen` is picked in the boot loader's menu. */
   start(chosen?: string): { slots: DeviceSlots; running: Running }
-  /** How the ESP was last mounted. */
   access: string
   /** At the how manyth change of the ESP from now on the power fails. */
   cutAt: number

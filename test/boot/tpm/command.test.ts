@@ -1,5 +1,3 @@
-/** What a TPM may answer, and what a broken one does. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MalformedError, readerOf } from '../../../boot/tpm/bytes.ts'
@@ -11,7 +9,6 @@ import { withStorageKey } from '../../../boot/tpm/storage-key.ts'
 import type { Transport } from '../../../boot/tpm/transport.ts'
 import { makeRig, onTpm } from './rig.ts'
 
-/** Answers for the TPM, where `answer` gives something. */
 const interfere =
   (answer: (command: Uint8Array, respond: () => Uint8Array) => Uint8Array) =>
   (transport: Transport): Transport => ({

@@ -11,12 +11,10 @@ import { type Swtpm, startSwtpm } from './swtpm.ts'
 
 export const HANDLE = 0x81430001
 
-/** Options of the tests. */
 export const onTpm = () => needs('swtpm', 'tpm2_getcap')
 
 export interface Rig {
   swtpm: Swtpm
-  /** Opens the TPM, gives it to `work`, closes it; `wrap` may listen or interfere. */
   use<T>(work: (tpm: Tpm) => T, wrap?: (transport: Transport) => Transport): T
 }
 

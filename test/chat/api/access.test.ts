@@ -60,7 +60,6 @@ interface Place {
   messageId: number
 }
 
-/** Of nothing that there is. */
 const NOWHERE: Place = { channelId: 987_654, name: 'nowhere', messageId: 987_654 }
 
 type Attempt = (caller: Client, place: Place) => Promise<Answer>
@@ -134,7 +133,6 @@ async function isGranted(
   return granted.length > 0
 }
 
-/** Without what names the place. */
 const shape = ({ status, body }: Pick<Answer, 'status' | 'body'>, { channelId, name, messageId }: Place) =>
   JSON.stringify({ status, body })
     .replaceAll(name, 'NAME')

@@ -19,7 +19,6 @@ function signIn(email: string) {
 }
 const takeTokens = () => changeOperatorSettings(rig.chat.realm, { jwt: JWT })
 const works = async (client: Client) => (await client.call('GET', '/users/me')).status === 200
-/** With the address that the account has now. */
 const again = ({ user }: Client) => rig.clientOf(rig.chat.realm.state.user.get(user.id)!)
 const PASSWORD = 'a password of theirs'
 const passwordWorks = async (username: string) =>

@@ -11,7 +11,6 @@ const MESSAGES = 1200
 
 const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
-/** The bytes of an answer, and what is in it. */
 async function fetched(path: string, values: Record<string, string>) {
   const authorization = `Basic ${Buffer.from(`${hamlet.user.email}:${hamlet.key}`).toString('base64')}`
   const url = `http://chat.example/api/v1${path}?${new URLSearchParams(values)}`

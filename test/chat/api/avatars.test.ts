@@ -11,7 +11,6 @@ const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const picture = (sizePx: number) => png(sizePx, [[200, 0, 0]], () => new Uint8Array(sizePx))
 
-/** As a client does: without credentials. */
 async function fetched(url: string): Promise<{ status: number; type: string | null; bytes: Uint8Array }> {
   const response = await rig.chat.api.request(`http://chat.example${url}`, { headers: { host: 'chat.example' } })
   return {

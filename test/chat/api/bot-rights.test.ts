@@ -17,7 +17,6 @@ async function newBot(owner: Client, role: Role = ROLES.member): Promise<Client>
   return withKey(owner, user_id, api_key)
 }
 
-/** `client` as it would call with the key of another account. */
 function withKey(client: Client, userId: number, key: string): Client {
   const user = rig.chat.realm.state.user.get(userId)!
   const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
@@ -37,7 +36,6 @@ const shownKey = async (viewer: Client, bot: Client): Promise<string | undefined
     ({ user_id }: { user_id: number }) => user_id === bot.user.id,
   )?.api_key
 
-/** Keys in the events of a client of before level 474. */
 async function keysTold(viewer: Client, act: () => Promise<void>): Promise<string[]> {
   const { body } = await viewer.call('POST', '/register', { event_types: ['realm_bot'] }, BEFORE_474)
   await act()

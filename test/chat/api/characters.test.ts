@@ -98,7 +98,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   profile_data: 'as data',
 }
 
-/** For texts of any number of lines. */
 const TEXTS = new Set([
   'description',
   'new_description',
@@ -161,7 +160,6 @@ function sample(schema: z.ZodType, text: string, path: readonly (string | number
   }
 }
 
-/** Where strings of any kind stand in a schema. */
 function* strings(schema: z.ZodType, path: readonly (string | number)[] = []): Generator<readonly (string | number)[]> {
   const definition = schema._zod.def as Definition
   switch (definition.type) {
@@ -217,7 +215,6 @@ const succeeds = (act: () => unknown): boolean => {
   }
 }
 
-/** The fields that take a text with the character in it, each by the last name on the way to it. */
 function takers(name: string, parameter: Parameter<unknown>, character: string): string[] {
   const text = `a${character}b`
   const raw = succeeds(() => parameter.read(text, name)) ? [name] : []

@@ -35,7 +35,6 @@ const devices = async (client: Client): Promise<Record<string, object>> =>
   (await client.register({ fetch_event_types: ['device'], event_types: [] })).snapshot.devices
 const seconds = (): number => Math.floor(rig.now() / 1000)
 
-/** A second way into the account. */
 const again = ({ user }: Client): Client => rig.clientOf(user)
 
 async function keyIdOf(client: Client): Promise<number> {

@@ -10,7 +10,6 @@ const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const OWN_HOSTS = ['chat.example']
 
-/** Members with addresses that people click. */
 const LINKS = new Set(['url_pattern'])
 
 const foreign = (value: unknown): string[] => foreignAddresses(value, OWN_HOSTS, LINKS)

@@ -41,7 +41,6 @@ const unnamed = (members: number[], subgroups: number[]): GroupValue => ({
 
 interface Kind {
   settings: Readonly<Record<string, GroupSetting>>
-  /** Where one of them is changed. */
   path: () => string
   read: () => Promise<Record<string, GroupValue>>
 }
@@ -146,7 +145,6 @@ for (const [kind, { settings, path, read }] of Object.entries(KINDS))
       })
   })
 
-/** The owner may do everything again. */
 function resetRealm(): void {
   const { realm } = rig.chat
   realm.transaction((turn) => turn.put('organization', { ...organizationOf(realm.state), groupSettings: {} }))

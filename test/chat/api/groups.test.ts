@@ -137,7 +137,6 @@ describe('User groups', () => {
     await hamlet.refused('REQUEST_VARIABLE_INVALID', 'PATCH', `/user_groups/${id}`, { deactivated: true })
   })
 
-  /** Whether somebody may have himself and another account added, and removed, by the settings of the group. */
   const RIGHTS: [settings: string[], own: [add: boolean, remove: boolean], others: [add: boolean, remove: boolean]][] =
     [
       [[], [false, false], [false, false]],

@@ -19,7 +19,6 @@ afterEach(() => rig.close())
 
 const register = (values: Record<string, unknown>) => hamlet.post('/register', { event_types: ['x'], ...values })
 
-/** Sweeps as if so many seconds had passed. */
 function wait(seconds: number): void {
   nowMs += seconds * 1000
   rig.chat.realm.events.sweep()

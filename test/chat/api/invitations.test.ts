@@ -17,7 +17,6 @@ const {
   ophelia,
 } = await chatSuite({ iago: 'administrator', hamlet: 'member', ophelia: 'member' })
 
-/** What the Notification Bot has said, newest last. */
 async function notices(client: Client, from = 'notification-bot'): Promise<string[]> {
   const { messages } = await client.get('/messages', {
     anchor: 'newest',
@@ -32,7 +31,6 @@ async function notices(client: Client, from = 'notification-bot'): Promise<strin
 const KEY = /https:\/\/chat\.example\/join\/#([A-Za-z0-9]{32})\//
 const keyIn = (text: string): string => KEY.exec(text)![1]!
 
-/** Its key. */
 async function invited(email: string, values: Record<string, unknown> = {}, by = hamlet): Promise<string> {
   const { invite_links: links } = await by.post('/invites', { invitee_emails: email, stream_ids: [], ...values })
   const key = keyIn((await notices(by)).at(-1)!)

@@ -48,7 +48,6 @@ function fill(count: number, sender = rig.owner): void {
   })
 }
 
-/** Ids of the messages that the index has with a word. */
 const indexed = (word: string): number[] =>
   rig.chat.realm.store
     .select<{ id: number }>(`SELECT ${ID_OF_ROW} AS id FROM words WHERE words MATCH ? ORDER BY rowid`, [
@@ -98,7 +97,6 @@ function unreadIn(userId: number, { recipientId }: Channel): number {
     .reduce((sum, [from, to]) => sum + to - from + 1, 0)
 }
 
-/** Does something else once something is done. */
 async function meanwhile<T>(done: () => unknown, act: () => Promise<T>, other: () => unknown): Promise<T> {
   const before = JSON.stringify(done())
   const acting = act()
@@ -107,11 +105,9 @@ async function meanwhile<T>(done: () => unknown, act: () => Promise<T>, other: (
   return acting
 }
 
-/** Lets the clock jump over the budget by then. */
 const outOfTime = <T>(done: () => unknown, act: () => Promise<T>): Promise<T> =>
   meanwhile(done, act, () => rig.advance(51))
 
-/** He is a guest now, and was unsubscribed. */
 function shutOut({ user }: Client, { id }: Channel): void {
   const { realm } = rig.chat
   realm.transaction((turn) => {

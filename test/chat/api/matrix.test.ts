@@ -56,7 +56,6 @@ test('each row of the contract is there, on each of its paths', () => {
   }
 })
 
-/** Rows that have the endpoint among their routes. */
 const rowsOf = (endpoint: Endpoint): Row[] =>
   ROWS.filter(({ routes }) =>
     routes.some(({ method, path }) => method === endpoint.method && path === plain(endpoint.path)),

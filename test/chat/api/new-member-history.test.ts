@@ -9,7 +9,6 @@ const chat = chatForEachTest({ iago: 'administrator', hamlet: 'member' })
 const WEEK_S = 7 * 86_400
 
 let made = 0
-/** Joins by a link that names these channels. */
 async function join(...channels: string[]): Promise<Client> {
   const ids = []
   for (const name of channels) ids.push((await chat.iago.get('/get_stream_id', { stream: name })).stream_id)
@@ -35,7 +34,6 @@ interface FeedMessage {
   type: string
 }
 
-/** Messages of channels in the feed, oldest first. */
 async function feed(client: Client): Promise<FeedMessage[]> {
   const query = { anchor: 'newest', num_before: 2000, num_after: 0, apply_markdown: false }
   const { messages } = (await client.get('/messages', query)) as { messages: FeedMessage[] }

@@ -30,7 +30,6 @@ async function upload(client: Client): Promise<string> {
   return (await client.upload('POST', '/user_uploads', Buffer.from('words'), {}, 'letter.txt')).body.url
 }
 
-/** Sends by that host, and gives the id. */
 async function send(host: string, content: string): Promise<number> {
   const body = new URLSearchParams({ type: 'direct', to: `[${cordelia.user.id}]`, content })
   const response = await request(hamlet, '/api/v1/messages', host, { method: 'POST', body })

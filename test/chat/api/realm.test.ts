@@ -12,7 +12,6 @@ const { rig, iago: admin } = chatForEachTest({ iago: 'administrator' })
 
 type Json = Record<string, unknown>
 
-/** A value of each setting that is not its default. */
 const OTHER: Json = {
   name: 'Elsinore',
   description: 'A *castle*',

@@ -20,7 +20,6 @@ const {
   hamlet,
 } = await chatSuite({ iago: 'administrator', hamlet: 'member' }, { nowMs: () => nowMs })
 
-/** Another value that the setting takes. */
 function otherValue(name: string): unknown {
   const { schema, default: now } = USER_SETTINGS[name as UserSetting] as Setting
   const candidates = [true, false, 1, 2, 3, 20, 150, 'always', 'text', 'recent', 'ding', 'de', 'Europe/Berlin']

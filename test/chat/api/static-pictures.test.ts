@@ -36,7 +36,6 @@ function decoded(file: Buffer): { width: number; height: number; colors: Buffer;
   return { width, height, colors, pixels }
 }
 
-/** Fetched without credentials. */
 async function picture(path: string): Promise<Buffer> {
   const response = await fetched(path)
   assert.deepEqual(

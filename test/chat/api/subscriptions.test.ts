@@ -9,7 +9,6 @@ const PATH = '/users/me/subscriptions'
 const { rig, hamlet, cordelia, polonius } = await chatSuite({ hamlet: 'member', cordelia: 'member', polonius: 'guest' })
 
 let count = 0
-/** A channel of its own for each test. */
 async function makeChannel(
   options: Record<string, unknown> = {},
   creator = hamlet,

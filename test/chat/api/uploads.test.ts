@@ -173,7 +173,6 @@ describe('Uploading (E130)', () => {
   })
 })
 
-/** Uploads of which there are bytes and nothing else. */
 const orphans = () => {
   const { files, uploads } = rig.chat.realm.store
   return files.all().filter((id) => uploads.get(id) === undefined)

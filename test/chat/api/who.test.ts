@@ -179,7 +179,6 @@ for (const role of ['guest', 'member', 'moderator', 'administrator'] as const)
 const REFUSALS =
   /^(Must be an organization (?:administrator|owner)|Not allowed for guest users|This endpoint does not accept bot requests)$/
 
-/** Where the organization may let in those who have not signed in. */
 const FOR_SPECTATORS = new Set(['/users', '/users/9999', '/users/nobody@example.com'])
 
 for (const [method, path, who, values] of CALLS) {

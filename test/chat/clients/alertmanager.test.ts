@@ -99,7 +99,6 @@ interface Message {
   sender_full_name: string
 }
 
-/** The oldest first, once there are as many. */
 const messagesOf = (port: number, as: Account, count: number, failure: () => string): Promise<Message[]> =>
   until(async () => {
     const narrow = '[{"operator": "channel", "operand": "alerts"}]'

@@ -118,7 +118,6 @@ function needsIrc(): { skip: string | false } {
   return skip === false ? needs('ngircd') : { skip }
 }
 
-/** A Coffer whose bot and owner are in the channel. */
 async function makeSide(t: TestContext, topic: string): Promise<Side> {
   const scene = await furnished(t, program)
   const bot = await makeBot(scene.port, scene.owner)
@@ -140,7 +139,6 @@ const configurationOf = (sides: readonly Side[]): string => {
   return `config = {${bots.join(', ')}}\n`
 }
 
-/** Waits until a bridge listens there. */
 async function queueOf({ scene }: Side): Promise<void> {
   const status = () => statusOf(scene.coffer)
   await repeatUntil(
@@ -233,7 +231,6 @@ function isOpen(host: string): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
-/** Somebody in the channel; RFC 2812. */
 async function joinIrc(t: TestContext, host: string) {
   const socket = connect(IRC_PORT, host).setEncoding('utf8')
   t.after(() => socket.destroy())
@@ -263,7 +260,6 @@ async function joinIrc(t: TestContext, host: string) {
   return {
     see,
     say: (text: string) => void send(`PRIVMSG ${IRC_CHANNEL} :${text}`),
-    /** Of the bridge. */
     heard: () => lines.filter((line) => PREFIX.test(line)).map((line) => line.replace(PREFIX, '')),
   }
 }

@@ -16,11 +16,9 @@ const API = '/api/v1'
 const SENT_BESIDES = /,"can_remove_subscribers_group_id":\d+/g
 
 interface DevelopmentServer {
-  /** Every request has this level from now on. */
   setLevel(level: number): void
 }
 
-/** @param accounts are all that it has. */
 export async function startDevelopmentServer(
   t: TestContext,
   port: number,

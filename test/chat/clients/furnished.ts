@@ -13,9 +13,7 @@ export interface Scene {
   coffer: Coffer
   port: number
   owner: Account
-  /** Where files of this test go. */
   directory: string
-  /** Writes a configuration for an account and gives its path. */
   configure(account: Account): string
 }
 

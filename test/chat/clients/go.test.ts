@@ -22,13 +22,11 @@ const TESTS = 155
 const PACKAGES = './zulip/api/...'
 const NEWEST_NEEDED = 417 // by any of its tests
 
-/** Left out, by their paths. */
 const LEFT_OUT: Record<string, string> = {
   'Test_GetUserPresence/bot': 'bots have no presence: E80, as upstream',
   'Test_UpdatePresence/bot': 'bots have no presence: E80, as upstream',
 }
 
-/** What leaves itself out. */
 const SKIPPED: Record<string, string> = {
   Test_CreateBigBlueButtonVideoCall: 'there are no providers of calls: contract 12',
   Test_Linkifiers: 'called flaky by its author',

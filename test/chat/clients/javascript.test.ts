@@ -101,7 +101,6 @@ async function staged(t: TestContext) {
     ZULIP_API_KEY: owner.key,
     ZULIP_TEST_USERNAME: HAMLET.email,
   }
-  /** What an example prints, on one line. */
   async function run(name: string, parameters: string[] = [], settings = {}): Promise<string> {
     const path = join(ZULIP_JS, 'node_modules/zulip-js/examples', `${name}.js`)
     const options = { env: { ...environment, ...settings }, timeout: TIME_MS_MAX }

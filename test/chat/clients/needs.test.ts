@@ -303,7 +303,6 @@ before(async () => {
 const kept = { authorId: null, sourceUrl: '/user_avatars/2/emoji/skull.png', stillUrl: null }
 rig.chat.realm.transaction((turn) => turn.put('realmEmoji', { id: 1, name: 'skull', isDeactivated: true, ...kept }))
 
-/** The parts of an answer that are not of the type that is needed. */
 function missing(schema: z.ZodType, value: unknown): string[] {
   const { error } = schema.safeParse(value)
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`)
@@ -343,7 +342,6 @@ describe('the official app', () => {
   })
 })
 
-/** Something of everything that Hamlet hears of. */
 async function actions(): Promise<void> {
   const { user } = rig.account('laertes')
   await rig.owner.patch(`/users/${user.id}`, { full_name: 'Laertes', role: 300, new_email: 'l@example.com' })

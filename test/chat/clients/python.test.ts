@@ -163,7 +163,6 @@ test('the examples of the Python package that listen hear what is sent', needsPy
   )
 })
 
-/** Of the package in the virtual environment. */
 function examples(): string {
   const library = join(dirname(PYTHON), '../lib')
   const [python] = readdirSync(library).filter((name) => name.startsWith('python'))

@@ -17,7 +17,6 @@ const POLL_MS = 400 // an account may call 200 times a minute
 const HAMLET = { email: 'hamlet@example.org', password: 'a password of a prince' }
 const { skip } = needs('tmux').skip === false ? needsPython() : needs('tmux')
 
-/** Until it is so: what the client does, it says to nobody. */
 async function until(isSo: () => Promise<boolean> | boolean, failure: () => string): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS
   while (!(await isSo())) {

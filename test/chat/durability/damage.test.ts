@@ -22,7 +22,6 @@ const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES
 const FRAMES_TRIED = SLOW ? Number.POSITIVE_INFINITY : 12
 const TURNS_MAX = 200 // of the event loop: the look through a database takes one for each table
 
-/** A copy of the directory in which one file is other bytes. */
 function changed(t: TestContext, sound: string) {
   const directory = join(scratchDirectory(t), 'copy')
   return (name: string, bytes: Uint8Array): string => {
@@ -88,7 +87,6 @@ for (const name of DATABASES)
     await expectConsistent(rig.chat.realm)
   })
 
-/** Everything is in the files, which are as a kill would leave them. */
 const moveLogs = ({ chat }: TestChat): void => {
   const { copying } = chat.realm.store
   copying.begin()

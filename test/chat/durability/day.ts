@@ -36,6 +36,5 @@ export async function aDay(rig: TestChat): Promise<void> {
   await rig.owner.register()
 }
 
-/** The same text again and again. */
 export const fileOf = (file: number): Uint8Array =>
   Buffer.alloc(FILE_BYTES + file, `${SECRETS.file}, how infinite in faculty\n`)

@@ -49,7 +49,6 @@ function isFull({ status, body }: Answer): boolean {
   return true
 }
 
-/** Calls until it is refused; what was answered before. */
 async function until(refused: (answer: Answer) => boolean, max: number, call: (n: number) => Promise<Answer>) {
   const answers: Answer[] = []
   for (;;) {

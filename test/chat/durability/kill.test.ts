@@ -76,5 +76,4 @@ async function expectSearchable({ chat, owner }: TestChat): Promise<void> {
   }
 }
 
-/** As it is shown. */
 const withoutAddresses = (content: string): string => content.replace(/\]\([^)]*\)/g, ']')

@@ -27,7 +27,6 @@ interface Files {
 }
 type Disk = Record<DatabaseName, Files>
 
-/** When a change had just ended. */
 interface Moment {
   logBytes: Record<DatabaseName, number>
   state: string
@@ -73,7 +72,6 @@ test(`${CUTS} power cuts lose nothing that was answered`, { timeout: 300_000 }, 
   assert.ok(partly > 0 && partly < CUTS, `${partly} changes were whole, the others were cut off`)
 })
 
-/** Sends, edits, marks, uploads and removals in turn. */
 async function someActions(rig: TestChat): Promise<(turn: number) => Promise<unknown>> {
   const { owner } = rig
   const reader: Client = rig.account('reader')
@@ -100,7 +98,6 @@ async function someActions(rig: TestChat): Promise<(turn: number) => Promise<unk
   }
 }
 
-/** Of each change that ends from now on. */
 function momentsOf(t: TestContext, rig: TestChat): Moment[] {
   const { store } = rig.chat.realm
   const moments: Moment[] = []
@@ -145,7 +142,6 @@ function mixed(before: Buffer, after: Buffer): Buffer {
   return after.length <= before.length ? bytes : bytes.subarray(0, end)
 }
 
-/** All that clients can see. */
 const stateOf = ({ store }: Realm): string => {
   const uploads = store.select<{ id: number }>('SELECT * FROM uploads ORDER BY id', [])
   return JSON.stringify([

@@ -39,7 +39,6 @@ function clientOf(user: User) {
 
 const SILENTLY = { send_notification_to_old_thread: 'false', send_notification_to_new_thread: 'false' }
 
-/** One in each message, so that each is found by some. */
 const SAID = ['herring', 'tea', 'teapot', '日本語'] as const
 
 const say = (what: Line): void => void process.stdout.write(`${JSON.stringify(what)}\n`)

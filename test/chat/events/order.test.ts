@@ -90,6 +90,5 @@ test('ten accounts at once: one order for all, nothing lost, nothing twice, loca
 
 const TYPES = ['message', 'update_message', 'delete_message']
 
-/** What is the same for everybody. */
 const outline = ({ type, message, message_id, message_ids, content, subject }: Event): string =>
   JSON.stringify([type, message?.id, message_id, message_ids, message?.content ?? content, subject])

@@ -12,7 +12,6 @@ export const DEFAULTS: WebhookOptions = { name: 'instance', desc: 'alertname', b
 
 export interface Recorded {
   readonly integration: Integration
-  /** The file's, without its ending. */
   readonly name: string
   /** Value of the event header, "" where the service has none. */
   readonly event: string

@@ -11,7 +11,6 @@ import { DEFAULTS, integrationOf, RECORDED } from './payloads.ts'
 
 const github = integrationOf('github')
 
-/** As it is sent, and rendered. */
 function shown(name: string, changes: (payload: Payload) => void): { text: string; topic: string; html: string } {
   const recorded = RECORDED.find((one) => one.integration === github && one.name === name)!
   const payload = structuredClone(recorded.payload) as Payload

@@ -8,7 +8,6 @@ import type { DeviceArea } from '../../../firmware/store/device-area.ts'
 
 const GENERATION = '0123456789abcdef'
 
-/** Records in memory, which count how often they are written. */
 function keptOn(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const stored = new Map<string, Uint8Array>()

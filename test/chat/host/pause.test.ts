@@ -18,7 +18,6 @@ import { makeOperationalRig, type Rig, UNLOCK } from '../../support/in-process.t
 
 interface Chat {
   rig: Rig
-  /** Of the host, oldest first. */
   wishes: ChatWish[]
   host: ChatHost
 }

@@ -78,7 +78,6 @@ async function until(isSo: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** A poll that is held open, and how its connection ends it. */
 async function heldPoll(
   { rig, connect }: Scene,
   as: Client,

@@ -40,7 +40,6 @@ import type { Ask } from './rig.ts'
 
 const DELETE_GROUPS = ['can_delete_any_message_group', 'can_delete_own_message_group']
 
-/** With a capability, or without it. */
 const registers =
   (can: object | null, block: string, read: (answer: Json) => unknown): Probe =>
   async (ask) =>
@@ -102,7 +101,6 @@ const botMovesHouse: Probe = async (ask) => {
   return (await ask.owner.get(`/users/${user.id}/subscriptions/${ask.verona.id}`)).is_subscribed
 }
 
-/** Whom a webhook is told to have been called by. */
 const trigger: Probe = async (ask) => {
   const short_name = fresh('bot')
   const bot = { bot_type: 3, payload_url: '"http://hooks.example.org/"', full_name: `Bot ${short_name}`, short_name }

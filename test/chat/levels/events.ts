@@ -14,7 +14,6 @@ import {
 } from './probes.ts'
 import type { Ask } from './rig.ts'
 
-/** Without the order in which they come. */
 const sorted = (events: readonly Json[]): string[] => kinds(events).sort()
 
 const DEVICE = { token_kind: 'fcm', push_key: 'AAAA', bouncer_public_key: 'AAAA', encrypted_push_registration: 'AAAA' }
@@ -24,7 +23,6 @@ const registersDevice: Probe = async (ask) => {
   return events.map(({ push_account_id }) => push_account_id)
 }
 
-/** To somebody who reads the channel, and to somebody who does not. */
 const deletes: Probe = async (ask) => {
   const { owner, hamlet, cordelia } = ask
   const channel = newChannel(ask, { isPrivate: true }, [owner, hamlet])
@@ -82,7 +80,6 @@ const edits = async (ask: Ask): Promise<Json> => {
 const mark = (ask: Ask, op: 'add' | 'remove', messages = [ask.own]) =>
   ask.hamlet.post('/messages/flags', { messages, op, flag: 'read' })
 
-/** One of two messages is read already. */
 const marksOne: Probe = async (ask) => {
   const other = await say(ask, ask.verona.id, 'words')
   await mark(ask, 'add')
@@ -97,7 +94,6 @@ const unmarks: Probe = async (ask) => {
   return 'message_details' in event
 }
 
-/** A queue of all events, as of one that hears of some. */
 const mutes: Probe = async (ask) => {
   const setTo = (visibility_policy: number) =>
     ask.owner.post('/user_topics', { stream_id: ask.verona.id, topic: 'chatter', visibility_policy })

@@ -8,7 +8,6 @@ import { contractTable } from '../support/contract.ts'
 import { LATER_ITEMS } from './later.ts'
 import { asking, type Furnished, furnish } from './rig.ts'
 
-/** The newest that can be declared. */
 const LEVEL_MAX = 500
 
 let furnished: Furnished

@@ -25,7 +25,6 @@ const later = (
   { atLevel = now, at460 = before }: { atLevel?: unknown; at460?: unknown } = {},
 ): LaterItem => ({ level, item, probe, now, atLevel, before, at460 })
 
-/** A member of the register answer. */
 const member = (level: number, name: string): LaterItem =>
   later(level, name, async ({ snapshot }) => name in (await snapshot()), true, false)
 
@@ -56,7 +55,6 @@ const deviceEvents: Probe = async (ask) => {
 
 const newDevice = async ({ owner }: Ask): Promise<number> => (await owner.post('/register_client_device')).device_id
 
-/** The code that answers a registration of a device without any other parameter. */
 const registersDevice: Probe = async (ask) => {
   const device_id = await newDevice(ask)
   return ask.code('POST', '/mobile_push/register', { device_id })
@@ -102,7 +100,6 @@ const calls =
     return [events[0].value, await ask.code('POST', `/calls/${name}/create`)]
   }
 
-/** Members of a linkifier, and parameters that are not known. */
 const linkifier =
   (values: Record<string, unknown>): Probe =>
   async (ask) => {

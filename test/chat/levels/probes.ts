@@ -1,5 +1,3 @@
-/** What the rows of items.ts ask with. */
-
 import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
 import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
 import { systemGroupId } from '../../../firmware/chat/realm/permissions/group-rights.ts'
@@ -13,7 +11,6 @@ export type Probe = (ask: Ask) => Promise<unknown>
 /** One mention of a level in the history, and how it looks. */
 export interface Item {
   readonly level: number
-  /** Of the history. */
   readonly part: number
   readonly item: string
   readonly probe: Probe
@@ -34,15 +31,12 @@ export const row = (
   atLevel = at460,
 ): Item => ({ level, part, item, probe, at460, atLevel, below })
 
-/** A right, or an order, that is the same for everybody. */
 export const same = (level: number, part: number, item: string, probe: Probe, always: unknown): Item =>
   row(level, part, item, probe, always, always)
 
-/** Members of the register answer. */
 export const registered = (level: number, part: number, ...names: string[]): Item =>
   row(level, part, names.join(', '), async ({ snapshot }) => countOf(await snapshot(), names), names.length, 0)
 
-/** An endpoint that is there: what it answers. */
 export const endpoint = (
   level: number,
   part: number,
@@ -76,7 +70,6 @@ export const kinds = (events: readonly Json[]): string[] =>
 export const group = ({ rig }: Ask, name: SystemGroupName): number => systemGroupId(rig.chat.realm, name)
 
 let made = 0
-/** Another one each time. */
 export const fresh = (word: string): string => `${word}${made++}`
 
 export const newChannel = (
@@ -101,7 +94,6 @@ export const newBot = async ({ owner, rig }: Ask, values: object = {}): Promise<
   return rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
 }
 
-/** Whether a parameter of `PATCH /streams/{id}` changes a channel. */
 export const changesChannel =
   (name: string, value: (ask: Ask) => unknown, read: (channel: Channel) => unknown): Probe =>
   async (ask) => {
@@ -134,7 +126,6 @@ export const delivery =
     return 'delivery_email' in user ? user.delivery_email : 'absent'
   }
 
-/** What a setting of old clients does to the one that it stands for. */
 export const away: Probe = async (ask) => {
   await ask.post('/users/me/status', { away: true }, ask.hamlet)
   const { snapshot } = await ask.hamlet.register({ fetch_event_types: ['user_settings'] })
@@ -142,7 +133,6 @@ export const away: Probe = async (ask) => {
   return snapshot.user_settings.presence_enabled
 }
 
-/** Events of muting a channel, and of unmuting it. */
 export const muting: Probe = async (ask) => {
   const mute = (value: boolean) =>
     ask.owner.post('/users/me/subscriptions/properties', {
@@ -158,7 +148,6 @@ export const archiving: Probe = async (ask) => {
   return kinds(await ask.events(['stream'], () => ask.owner.delete(`/streams/${id}`)))
 }
 
-/** A channel full of messages that were not sent one by one. */
 export function fullChannel(ask: Ask): Channel {
   const { rig, hamlet } = ask
   const { realm } = rig.chat
@@ -203,7 +192,6 @@ export const movesTooMuch: Probe = async (ask) => {
   return ask.code('PATCH', `/messages/${id}`, all, ask.hamlet)
 }
 
-/** Of a message in a private channel that he may subscribe to, and has not. */
 export const hidden = ({ rig, closet }: Ask): number => rig.chat.realm.store.messages.newestOf(closet.recipientId)!
 
 export const jwt: Probe = (ask) => ask.code('POST', '/jwt/fetch_api_key', { token: 'x' })

@@ -29,13 +29,10 @@ export interface Furnished {
   closet: Channel
   /** Edited, then moved from Venice to Verona and to another topic. */
   moved: number
-  /** Resolved with its topic, and nothing else. */
   resolved: number
   own: number
-  /** What the outgoing webhook was told. */
   heard: Json[]
   advance(seconds: number): void
-  /** Every look at the clock takes so long from now on. */
   slow(ms: number): void
   close(): void
 }
@@ -139,7 +136,6 @@ export async function furnish(): Promise<Furnished> {
   }
 }
 
-/** What a probe has: the chat, and calls of a client that declares the level. */
 export interface Ask extends Furnished {
   level: number | null
   /** By the owner, unless another client is named. Fails unless it is a success. */
@@ -147,7 +143,6 @@ export interface Ask extends Furnished {
   post(path: string, values?: Values, by?: Client): Promise<Json>
   patch(path: string, values?: Values, by?: Client): Promise<Json>
   delete(path: string, values?: Values, by?: Client): Promise<Json>
-  /** The code of an error; `ok` of a success. */
   code(method: string, path: string, values?: Values, by?: Client): Promise<string>
   /** Whole, as old clients have it; the same for every probe of a level. */
   snapshot(): Promise<Json>

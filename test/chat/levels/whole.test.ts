@@ -118,7 +118,6 @@ function without(answer: string, members: ReadonlySet<string>): string {
   return `${head.replace(/\["content-length","\d+"\]/, '')} ${stripped}`
 }
 
-/** What the server says of itself. */
 const asOf460 = (answer: string): string =>
   answer
     .replaceAll('"zulip_version":"12.2","zulip_merge_base":"12.2"', '"zulip_version":"12.0","zulip_merge_base":"12.0"')

@@ -26,7 +26,6 @@ const UNTOLD = new Set([
   'server_web_public_streams_enabled',
 ])
 
-/** Of channels: derived from the time or from how much is written. */
 const UNTOLD_OF_CHANNELS = ['stream_weekly_traffic', 'is_recently_active']
 
 /** Where clients do not know of inheriting, what is inherited changes with a setting of the account. */
@@ -278,7 +277,6 @@ function changeChannel(state: Json, event: Json): void {
     }
 }
 
-/** Of a channel that is gone or left nothing is unread. */
 function forgetUnread(state: Json, channelIds: number[]): void {
   const gone = state.unread_msgs.streams.filter(({ stream_id }: Json) => channelIds.includes(stream_id))
   dropUnread(

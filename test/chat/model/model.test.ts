@@ -13,7 +13,6 @@ const OPERATIONS = process.env.COFFER_SLOW === undefined ? 600 : 10_000
 const BETWEEN_CHECKS = 15
 
 const all = (on: boolean): Capabilities => Object.fromEntries(CAPABILITIES.map((name) => [name, on]))
-/** The third: guests see only whom they meet. */
 const SETS: [name: string, capabilities: Capabilities, isLimited: boolean][] = [
   ['all', all(true), false],
   ['none', all(false), false],

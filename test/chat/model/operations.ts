@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import type { Answer, Client } from '../support/chat.ts'
 
-/** Numbers that are the same for the same seed. */
 export class Random {
   #state: number
 
@@ -39,10 +38,8 @@ export interface World {
   messages: number[]
   channels: number[]
   users: number[]
-  /** How often each operation was done, and was refused. */
   done: Map<string, number>
   refused: Map<string, number>
-  /** What was done, for the message of a failure. */
   log: string[]
 }
 
@@ -52,7 +49,6 @@ const TOPICS = ['', 'plans', 'Plans', 'lunch', '✔ plans', 'a.b']
 const CHANNELS = ['general', 'secret', 'random', 'announce', 'Ünder']
 const EMOJI = ['smile', 'heart', 'tada', '+1']
 
-/** Who may do what; who sees whom is a test of its own. */
 const RIGHTS = [
   'can_delete_any_message_group',
   'can_delete_own_message_group',
@@ -62,13 +58,11 @@ const RIGHTS = [
   'direct_message_initiator_group',
 ]
 
-/** Of system groups. */
 const GROUP_IDS = [1, 2, 3, 4, 5, 6, 7, 8]
 
 const flag = (random: Random) => random.of(['true', 'false'])
 const message = ({ messages }: World, random: Random) => (messages.length === 0 ? 1 : random.of(messages.slice(-40)))
 
-/** By how often they are chosen. */
 const OPERATIONS: Record<string, [weight: number, Operation]> = {
   'send to a channel': [
     12,
@@ -477,7 +471,6 @@ const CHOICES = Object.entries(OPERATIONS).flatMap(([name, [weight, run]]) =>
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS)
 
-/** Does one thing in the name of one of them. */
 export async function step(world: World): Promise<void> {
   const { name, run } = world.random.of(CHOICES)
   const me = world.random.of(world.clients)
@@ -496,7 +489,6 @@ export async function step(world: World): Promise<void> {
   counted.set(name, (counted.get(name) ?? 0) + 1)
 }
 
-/** New channels, as the owner sees them. */
 export async function learnChannels(world: World): Promise<void> {
   const { body } = await world.clients[0]!.call('GET', '/streams', { include_all: true })
   for (const { stream_id } of body.streams ?? [])

@@ -6,7 +6,6 @@ import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 
-/** A sequence of numbers that look random and are the same in each run. */
 function sequence(seed: number) {
   let state = seed
   const below = (limit: number): number => {
@@ -28,7 +27,6 @@ interface Message {
   sender: number
   channel: Channel | null
   topic: string
-  /** Of a conversation. */
   people: readonly number[]
   receivers: ReadonlySet<number>
   starred: Set<number>
@@ -46,7 +44,6 @@ interface Reader {
   isGuest: boolean
 }
 
-/** The Notification Bot would write to whoever is subscribed. */
 const SILENTLY = { send_new_subscription_messages: false }
 
 const TOPICS = ['', 'fish', 'Chips', '✔ done'] as const

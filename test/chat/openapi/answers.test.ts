@@ -9,7 +9,6 @@ import { Description, readDescription } from './schema.ts'
 const STEPS = 250
 const description = readDescription()
 
-/** What clients read, after whatever was done. */
 const reads = ({ messages }: World): [string, string, Record<string, unknown>?][] => {
   const message = messages.at(-1) ?? 1
   return [
@@ -54,7 +53,6 @@ const reads = ({ messages }: World): [string, string, Record<string, unknown>?][
   ]
 }
 
-/** What each person keeps for himself. */
 async function keepOwn(client: Client): Promise<void> {
   const draft = { type: 'private', to: [], topic: '', content: 'later' }
   const { ids = [] } = (await client.call('POST', '/drafts', { drafts: [draft, draft] })).body

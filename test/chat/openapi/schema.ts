@@ -77,14 +77,12 @@ export class Description {
     return tried.sort((a, b) => a.length - b.length)[0]!
   }
 
-  /** Events say by `type` and `op` which they are. */
   #names(schema: Json, value: Json): boolean {
     const types = this.#valuesOf(schema, 'type')
     const operations = this.#valuesOf(schema, 'op')
     return types.includes(value?.type) && (operations.length === 0 || operations.includes(value.op))
   }
 
-  /** What a member may be, wherever a schema says that. */
   #valuesOf(schema: Json, member: string): Json[] {
     if (schema.$ref !== undefined) return this.#valuesOf(this.#referred(schema.$ref), member)
     const own = schema.properties?.[member]
@@ -119,7 +117,6 @@ function isEmpty(schema: Json): boolean {
   return Object.keys(schema).length === 0
 }
 
-/** Events are told apart in the path. */
 function label(path: string, value: Json): string {
   return typeof value?.type === 'string' && path.endsWith('events[]')
     ? `${path}<${[value.type, value.op].filter(Boolean).join('/')}>`

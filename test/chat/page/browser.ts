@@ -16,25 +16,21 @@ interface PageVisit {
   origin: string
   /** Statuses from 400 whose line on the browser's console is no fault. */
   allowed: Set<number>
-  /** The server may be out of reach. */
   mayBeAway: boolean
   /** Every request that the page made, as `METHOD PATH`. */
   requests: string[]
   /** Throws unless all went well, and closes the window. */
   end(): Promise<void>
-  /** The same, but the browser of that profile is killed. */
   kill(): Promise<void>
 }
 
 interface PageWindow {
-  /** Statuses beside 401 that are no fault from the start. */
   statuses?: number[]
   path?: string
   width?: number
   height?: number
   dark?: boolean
   touch?: boolean
-  /** Where a browser of its own keeps what it has. */
   profile?: string
 }
 

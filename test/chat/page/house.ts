@@ -12,17 +12,13 @@ import { type Account, ask, askUntil, chatPid, ended, keyOf, makeOrganization, r
 interface House {
   readonly coffer: Coffer
   readonly port: number
-  /** Its first account, with a key. */
   readonly owner: Account
-  /** The channel `ops`. */
   readonly channelId: number
   start(): Promise<void>
   stop(): Promise<void>
   // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
   post(path: string, values: Record<string, unknown>, as?: Account): Promise<any>
-  /** Into the channel. */
   say(topic: string, content: string, as?: Account): Promise<{ id: number }>
-  /** Contents of a topic as they were typed, oldest first. */
   saidIn(topic: string): Promise<string[]>
   /** Resolves once another process has taken its place. */
   killChat(): Promise<void>

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import type { Answer, Client, TestChat } from '../support/chat.ts'
 
 export interface PageRequest {
-  /** The secret of a session. */
   cookie?: string | undefined
   basic?: Pick<Client, 'user' | 'key'>
   /** `sec-fetch-site`, `same-origin` unless it is there; undefined: no such header. */

@@ -34,7 +34,6 @@ async function obey(order: Order): Promise<number[]> {
   return statuses
 }
 
-/** Letters and digits, as the chat makes them. */
 const newKey = (): string => randomBytes(16).toString('hex')
 
 const credentialsOf = (key: string): string => Buffer.from(`${email}:${key}`).toString('base64')

@@ -36,7 +36,6 @@ const SAMPLES = [
   '0'.repeat(64),
 ]
 
-/** Of each JSON type some, nested and not. */
 const TYPES = [
   'null',
   'true',
@@ -80,7 +79,6 @@ for (const declaration of DECLARATIONS) {
   }
 }
 
-/** Good values of what is read before it. */
 function earlier({ parameters = {} }: AnyDeclaration, name: string): Record<string, string> {
   const values: Record<string, string> = {}
   for (const [other, parameter] of Object.entries<Parameter<unknown>>(parameters)) {

@@ -92,7 +92,6 @@ async function botOf(owner: Client): Promise<Client> {
   return rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
 }
 
-/** Of each method an endpoint that does what it does with no parameter. */
 const BARE = [
   ['GET', '/users/me'],
   ['POST', '/mark_all_as_read'],

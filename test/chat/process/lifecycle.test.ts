@@ -38,7 +38,6 @@ const lock = (coffer: Coffer) => expect(204, coffer.call('POST', '/lock', { as: 
 const isNotReady = ({ status, body }: { status: number; body: { code?: string } }) =>
   status === 500 && body.code === 'SERVER_NOT_READY'
 
-/** A registered queue, and what a poll of it gives. */
 async function register(port: number, as: Awaited<ReturnType<typeof keyOf>>) {
   const { status, body } = await ask(port, 'POST', '/register', { as })
   assert.equal(status, 200, JSON.stringify(body))

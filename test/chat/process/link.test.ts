@@ -65,7 +65,6 @@ test('no value at all makes the readers throw', () => {
   )
 })
 
-/** The appliance's end of a chat that answers as the test says. */
 async function chatThat(t: TestContext, answer: (message: Extract<ToChat, { type: 'ask' }>) => FromChat | null) {
   const [near, far] = await connected(t)
   const chat = openChannel<ToChat, FromChat>(far, readToChat)

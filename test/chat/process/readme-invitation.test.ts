@@ -15,7 +15,6 @@ await fileNeeds('curl', 'openssl')
 
 const README = readFileSync(join(import.meta.dirname, '../../../firmware/chat/README.md'), 'utf8')
 const TIME_MS_MAX = 180_000
-/** Answers what the command asks for. */
 const ASKPASS = `#!/bin/sh
 case "$1" in *olivia*) echo a password of hers ;; *) echo staple of an administrator ;; esac
 `

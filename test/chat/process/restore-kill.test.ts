@@ -44,7 +44,6 @@ async function killSomebody(t: TestContext, coffer: Coffer, data: string, kill: 
   return start(t, data)
 }
 
-/** Appliance and chat, which have to be of one state. */
 async function stateAfter(coffer: Coffer, account: Account): Promise<string> {
   const { port } = await reach(coffer, 'running')
   const { realName } = (await expect(200, coffer.call('GET', '/users/marked', { as: ADMIN }))).json<{

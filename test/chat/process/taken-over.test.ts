@@ -19,7 +19,6 @@ const isRoot = process.geteuid!() === 0
 const OPERATOR = 'operator:an operator of keys'
 const MESSAGE = Buffer.alloc(32, 7).toString('base64')
 
-/** Nothing else of the bundle differs from a release. */
 const probeInPlace: Plugin = {
   name: 'probe in place of the chat',
   setup: ({ onResolve }) => {

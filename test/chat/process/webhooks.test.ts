@@ -96,7 +96,6 @@ function makeElsewhere(t: TestContext): string | null {
   return name
 }
 
-/** What has been asked of the host there. */
 async function listenThere(t: TestContext, namespace: string) {
   const child = spawn('ip', ['netns', 'exec', namespace, process.execPath, '-e', LISTENER], { stdio: 'pipe' })
   t.after(() => child.kill('SIGKILL'))
@@ -115,7 +114,6 @@ async function listenThere(t: TestContext, namespace: string) {
   }
 }
 
-/** On every address of this computer. */
 async function listenHere(t: TestContext) {
   let connections = 0
   const server = createTcpServer((socket) => {

@@ -30,7 +30,6 @@ const PICTURE =
   `<div class="message_inline_image"><a href="${PHOTO}" title="p"><img data-original-content-type="image/png" ` +
   `data-original-dimensions="640x480" src="/user_uploads/2/ab/x/photo.png"></a></div>`
 
-/** Inline, each alone in its paragraph. */
 const INLINE: Record<string, [source: string, wanted: string]> = {
   strong: ['**heavy**', '<strong>heavy</strong>'],
   emphasis: ['*slanted*', '<em>slanted</em>'],
@@ -145,7 +144,6 @@ test('columns of a table are aligned as written', () => {
   assert.deepEqual(aligned, [undefined, 'left', 'center', 'right', undefined, 'left', 'center', 'right'])
 })
 
-/** Without colours and the inside of formulas. */
 function structure(output: string): string {
   return output
     .replace(/(<code>)(.*?)(<\/code>)/gs, (_, open, code, close) => open + code.replace(/<\/?span[^>]*>/g, '') + close)

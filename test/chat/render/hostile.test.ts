@@ -8,7 +8,6 @@ import { html, settings, upstreamCases } from './support.ts'
 
 const RUNS = process.env.COFFER_SLOW === undefined ? 3000 : 1_000_000
 
-/** What begins, ends or breaks a construct. */
 const PIECES = [
   ...'*_~`[]()<>#|:@!$&\\"\'-+.1 \n\ta'.split(''),
   ...[
@@ -227,7 +226,6 @@ const ATTRIBUTES: Record<string, RegExp> = {
 const PLAIN = new Set(
   'blockquote br code del em h1 h2 h3 h4 h5 h6 hr li p pre strong table tbody thead tr ul'.split(' '),
 )
-/** What KaTeX makes of formulas. */
 const FORMULA = /^(?:math|semantics|annotation|m[a-z]+|svg|path|line)$/
 const ADDRESS = /^(?:https?:|ftp:|file:|mailto:|[a-z0-9]+:(?!\/\/)|\/|#|user_uploads\/)/
 

@@ -1,5 +1,3 @@
-/** What the texts of the tests can name. */
-
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -105,7 +105,6 @@ interface World {
   /** A step of what the chat does by itself after some seconds: messages under names that their topics had before. */
   settle(): void
   act(): Promise<void>
-  /** Returns how many were found. */
   search(): Promise<number>
 }
 

@@ -9,7 +9,6 @@ import { type Account, ask } from './process.ts'
 const BACKUP = 'words that open a backup'
 export const BACKUP_USER = 'keeper:passphrase of the keeper'
 
-/** Provisions it and lets somebody make backups of it. */
 export async function provisionForBackups(coffer: Coffer): Promise<void> {
   await provision(coffer)
   const json = { newPassphrase: BACKUP, currentPassphrase: '' }
@@ -28,7 +27,6 @@ export const restore = (coffer: Coffer, backup: Buffer, as?: string): Promise<Re
     type: 'application/octet-stream',
   })
 
-/** A change of the owner's, and whether it is there. */
 export async function rename(port: number, as: Account, name: string): Promise<void> {
   const { user_id } = (await ask(port, 'GET', '/users/me', { as })).body
   const { status, body } = await ask(port, 'PATCH', `/users/${user_id}`, { as, form: { full_name: name } })
@@ -38,7 +36,6 @@ export async function rename(port: number, as: Account, name: string): Promise<v
 export const nameOf = async (port: number, as: Account): Promise<string> =>
   (await ask(port, 'GET', '/users/me', { as })).body.full_name
 
-/** A name, a message and a file of that name, so that each database has something of it. */
 export async function mark(port: number, as: Account, name: string): Promise<void> {
   await rename(port, as, name)
   const file = { name: 'mark.txt', content: name.repeat(20_000) }

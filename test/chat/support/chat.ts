@@ -30,13 +30,11 @@ export interface Answer {
 
 type Values = Record<string, unknown>
 
-/** One account and one of its keys. */
 export interface Client {
   user: User
   key: string
   /** Values that are no text are sent as JSON; GET has them in its query, the others in a urlencoded body. */
   call(method: string, path: string, values?: Values, headers?: Record<string, string>): Promise<Answer>
-  /** The same; fails unless the answer is a success. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
   get(path: string, values?: Values): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -49,7 +47,6 @@ export interface Client {
   put(path: string, values?: Values): Promise<any>
   /** As a multipart form; the file comes last. */
   upload(method: string, path: string, file: Uint8Array, values?: Values, fileName?: string): Promise<Answer>
-  /** Fails unless it is refused with that code. */
   refused(code: string, method: string, path: string, values?: Values): Promise<Answer>
   register(values?: Values): Promise<RegisteredQueue>
 }
@@ -67,19 +64,15 @@ export interface TestChat {
   directory: string
   logged: string[]
   owner: Client
-  /** Milliseconds since the epoch. */
   setTime(ms: number): void
   now(): number
   advance(seconds: number): void
   account(name: string, role?: Role): Client
   /** With these subscribed; public unless `values` say otherwise. */
   channel(name: string, members: readonly Client[], values?: Partial<Channel>): Channel
-  /** One more key of an account. */
   clientOf(user: User): Client
   anonymous(method: string, path: string, values?: Values): Promise<Answer>
-  /** As after a stop; clients go on. */
   reopen(): void
-  /** The two halves of that, for whoever has to do with the files meanwhile. */
   pause(): void
   resume(): void
   close(): void

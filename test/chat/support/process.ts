@@ -43,14 +43,12 @@ export async function makeOrganization(coffer: Coffer, name = 'Example'): Promis
 export const statusOf = async (coffer: Coffer, as = ADMIN): Promise<ChatStatus> =>
   (await expect(200, coffer.call('GET', '/chat', { as }))).json<ChatStatus>()
 
-/** Of the appliance's audit log, oldest first. */
 export async function auditLines(coffer: Coffer): Promise<AuditLine[]> {
   const { bytes } = await expect(200, coffer.call('GET', '/audit/export', { as: ADMIN }))
   const texts = bytes.toString().trimEnd().split('\n').slice(0, -1)
   return texts.map((text) => JSON.parse(text) as AuditLine)
 }
 
-/** Waits until it is in that state. */
 export async function reach(coffer: Coffer, state: string): Promise<ChatStatus> {
   const deadline = Date.now() + DEADLINE_MS
   for (;;) {
@@ -61,7 +59,6 @@ export async function reach(coffer: Coffer, state: string): Promise<ChatStatus> 
   }
 }
 
-/** Throws what the connection fails with. */
 export function ask(
   port: number,
   method: string,
@@ -157,7 +154,6 @@ export async function chatPid(coffer: Coffer): Promise<number> {
   }
 }
 
-/** Waits until that process is no more. */
 export async function ended(coffer: Coffer, pid: number): Promise<void> {
   const deadline = Date.now() + DEADLINE_MS
   while (chatPids(coffer).includes(pid)) {

@@ -14,7 +14,6 @@ import { expectSame, found, joinNode, keyOf, lock, type Node, openFirst, openNod
 
 await fileNeeds('etcd')
 
-/** As somebody does it who has the disk while the appliance is off. */
 function edit({ rig, number }: Node, sql: string): void {
   const store = openStore({ dataDirectory: rig.dataDirectory, deviceKey: keyOf(number) })
   databaseOf(store).exec(sql)

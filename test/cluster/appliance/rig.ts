@@ -24,14 +24,11 @@ export interface Node {
   readonly member: EtcdMember
   readonly number: number
   rig: Rig
-  /** Whether the appliance is told of its etcd. */
   isMember: boolean
-  /** Ends it and starts it again, Locked. */
   reopen(meanwhile: () => void): Promise<void>
 }
 
 interface NodesOptions {
-  /** On the first node, while it is alone. */
   before?: (rig: Rig) => Promise<void>
   link?: Partial<ClusterLink>
 }
@@ -54,7 +51,6 @@ export async function openNodes(
   return nodes
 }
 
-/** Alone. */
 export async function openFirst(t: TestContext, member: EtcdMember, link: Partial<ClusterLink> = {}): Promise<Node> {
   const first = await openNode(t, member, 1, link, newDirectory())
   await provision(first.rig)
@@ -128,7 +124,6 @@ export async function unlock({ rig }: Node): Promise<void> {
 export const sign = ({ rig }: Pick<Node, 'rig'>, id: string, as = 'operator') =>
   rig.call('POST', `/keys/${id}/sign`, { as, json: { mode: 'EdDSA', message: 'AAAA' } })
 
-/** All have the same newest change. */
 export async function expectSame(nodes: readonly Node[]): Promise<void> {
   await until(
     'all nodes have adopted the same',

@@ -21,7 +21,6 @@ const failsWith = (code: EtcdErrorCode) => (error: unknown) => {
   return true
 }
 
-/** Waits until one revision of each has come. */
 async function take(watch: AsyncGenerator<Revision>, count: number): Promise<Revision[]> {
   const revisions: Revision[] = []
   while (revisions.length < count) revisions.push((await watch.next()).value)
@@ -34,7 +33,6 @@ async function everything(etcd: Etcd, prefix: string, revision: number): Promise
   return entries
 }
 
-/** Members that were reached only just are not changed. */
 async function onceItMay(change: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -32,7 +32,6 @@ interface Keepers {
   all: Keeper[]
   /** How far the clock of all is ahead, which stands still otherwise. */
   laterMs: number
-  /** Of their disk. */
   freeBytes: number
 }
 
@@ -57,7 +56,6 @@ async function keepersOf({ members }: EtcdCluster, quotaBytes = QUOTA): Promise<
 
 const put = (etcd: Etcd, key = '/coffer/x'): Promise<void> => etcd.put(key, randomBytes(MIB), 60_000)
 
-/** By one key that is written again and again. */
 async function fill(etcd: Etcd): Promise<void> {
   for (;;) {
     try {
@@ -82,7 +80,6 @@ async function alarmedBy(etcd: Etcd): Promise<string[]> {
   return (await etcd.status()).spaceAlarms
 }
 
-/** As any member can. */
 async function raise(t: TestContext, member: EtcdMember, id: string): Promise<void> {
   const gateway = createGateway(member.socket)
   t.after(() => gateway.close())

@@ -1,5 +1,3 @@
-/** What a node remembers of its cluster. */
-
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type Membership, openMembership } from '../../../firmware/cluster/membership/record.ts'

@@ -38,7 +38,6 @@ async function signed({ rig }: TestNode, ca: ClusterCa, owner: string, ...hosts:
   return ca.sign(text(), ...hosts)
 }
 
-/** An identity of its own, and the authority; the port stays as it was. */
 async function certifyMember(node: TestNode, ca: ClusterCa): Promise<void> {
   await expect(204, node.rig.call('POST', '/cluster/tls/generate', { as: 'admin', json: { type: 'EC_P256' } }))
   await expect(201, put(node, '/cluster/tls/cert.pem', await signed(node, ca, '/cluster/tls', node.address, LOOPBACK)))

@@ -40,7 +40,6 @@ async function openPair(t: TestContext) {
   return { ca, a, b }
 }
 
-/** It is alone, with its keys, now and after a restart. */
 async function expectAsBefore(node: TestNode): Promise<void> {
   assert.equal(node.rig.appliance.cluster.node.membership, null)
   assert.equal(node.rig.appliance.state, 'Operational')
@@ -114,7 +113,6 @@ test('with a certificate for another host that comes while it joins it does not,
   await expect(204, joins())
 })
 
-/** The same kit, told otherwise by somebody who knows the passphrase. */
 async function told(
   node: TestNode,
   joinerKit: string,

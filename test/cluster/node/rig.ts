@@ -37,13 +37,10 @@ export interface NodeOptions {
   more?: Partial<AppOptions>
   link?: Partial<ClusterLink>
   unlockPassphrase?: string
-  /** What stands between the appliance and its etcd. */
   service?: (service: EtcdService) => EtcdService
-  /** Null: it has none. */
   ca?: ClusterCa | null
 }
 
-/** For what only looks at a store. */
 export const NO_ETCD: EtcdService = {
   available: true,
   socket: '/nowhere',
@@ -101,7 +98,6 @@ export async function putCertificate({ rig }: TestNode, ca: ClusterCa, ...hosts:
   await expect(201, rig.call('PUT', '/config/tls/cert.pem', { as: 'admin', body, headers: PEM }))
 }
 
-/** Registers `other` at `node`; gives what it joins with. */
 export async function register(node: TestNode, other: TestNode) {
   let answer: Reply | undefined
   await until('it is registered', async () => {

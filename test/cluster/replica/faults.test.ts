@@ -27,7 +27,6 @@ interface Seen {
   /** By register. */
   histories: Map<string, Operation[]>
   inserted: Set<string>
-  /** Nobody said whether they were. */
   perhaps: Set<string>
 }
 
@@ -98,7 +97,6 @@ async function leaderOf(nodes: readonly Node[]): Promise<number> {
 
 type Fault = (nodes: readonly Node[], forMs: number, partition: Partition) => Promise<void>
 
-/** Of the first of them, and another one; the third is the last. */
 const faults: Record<string, Fault> = {
   'its etcd is killed': async ([node], forMs) => {
     await node!.member.kill()

@@ -134,7 +134,6 @@ async function run(t: TestContext, seed: number): Promise<void> {
   for (const node of nodes) stop(node)
 }
 
-/** For what is done before it is tried. */
 const calmOf = (model: ReturnType<typeof createModel>) => model.connect((below) => below - 1)
 
 test('whatever is lost, late or done twice, no change is', async (t) => {

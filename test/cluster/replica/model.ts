@@ -8,10 +8,8 @@ import type { Etcd, KeyValue, Revision, Write } from '../../../firmware/cluster/
 
 const TURNS_MAX = 6
 
-/** A number below. */
 export type Dice = (below: number) => number
 
-/** Mulberry32: the same numbers for the same seed. */
 export function createDice(seed: number): Dice {
   let state = seed
   return (below) => {
@@ -24,9 +22,7 @@ export function createDice(seed: number): Dice {
 
 export interface Model {
   connect(dice: Dice): Etcd
-  /** Everything arrives from now on. */
   calm(): void
-  /** The past cannot be read any more. */
   compact(): void
 }
 
@@ -39,7 +35,6 @@ export function createModel(): Model {
   const history: Revision[] = []
   const newer = new Set<() => void>()
 
-  /** What the last revision of each key left, up to one. */
   function at(limit: number): Map<string, KeyValue> {
     const entries = new Map<string, KeyValue>()
     for (const { revision, writes } of history) {
@@ -67,7 +62,6 @@ export function createModel(): Model {
     const turns = async (): Promise<void> => {
       for (let n = dice(TURNS_MAX); n > 0; n--) await new Promise((resolve) => setImmediate(resolve))
     }
-    /** One of so many calls. */
     const fails = (of: number): boolean => !isCalm && dice(of) === 0
 
     async function* watch(prefix: string, from: number, signal: AbortSignal): AsyncGenerator<Revision> {

@@ -172,7 +172,6 @@ test('a node that was away goes on where it was, and reads everything where that
   await expectEqual(nodes)
 })
 
-/** Of the same domain. */
 async function vaultOf(t: TestContext, changes: Change[]): Promise<Vault> {
   const rig = createStoreRig(t)
   const vault = rig.vault(rig.open())
@@ -180,7 +179,6 @@ async function vaultOf(t: TestContext, changes: Change[]): Promise<Vault> {
   return vault
 }
 
-/** As they lie in another store of the same domain. */
 async function rowsOf(t: TestContext, textOf: (n: number) => string | null, count: number) {
   const changes = Array.from({ length: count }, (_, n) => [`many${n}`, textOf(n)] as const).flatMap(([name, value]) =>
     value === null ? [] : [{ collection: 'keys', name, value: utf8(`${name}=${value}`) }],

@@ -33,7 +33,6 @@ export interface Node {
   heard: Map<string, string>
   refusals: string[]
   troubles: string[]
-  /** Moves on when told to, and with the time. */
   laterMs: number
   timeouts?: ReplicaTimeouts
 }
@@ -45,7 +44,6 @@ export const put = (node: Node, name: string, value: string | null): Promise<voi
 export const get = ({ vault }: Node, name: string): string | null =>
   text(vault.get('keys', name))?.slice(name.length + 1) ?? null
 
-/** Adds to a number that is there; what was there is decided on. */
 export const increment = (node: Node, name: string): Promise<number> =>
   node.vault.change(() => {
     const next = Number(node.heard.get(name) ?? 0) + 1
@@ -60,7 +58,6 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-/** What lies in a store, by table: all nodes end with the same. */
 export const contentOf = ({ store }: Node): string =>
   ['keys', 'users', 'privateKeys', 'counts']
     .flatMap((table) =>
@@ -146,7 +143,6 @@ export function start(node: Node): void {
   })
 }
 
-/** As a lock and an unlock, or a restart. */
 export async function restart(node: Node): Promise<void> {
   stop(node)
   openStores(node)
@@ -168,7 +164,6 @@ export const failsWith = (code: CofferError['code'], message: RegExp) => (error:
   return true
 }
 
-/** All have adopted the same change, and have the same rows. */
 export async function expectEqual(nodes: readonly Node[]): Promise<void> {
   await until('all nodes have adopted the same', () => new Set(nodes.map(({ replica }) => replica.n)).size === 1)
   const [first, ...others] = nodes.map(contentOf)

@@ -31,12 +31,9 @@ await fileNeeds('etcd')
 const HEAD = '/coffer/head'
 
 interface Past {
-  /** Before the last changes. */
   old: Map<string, Uint8Array>
   now: Map<string, Uint8Array>
-  /** Places of records that are there. */
   records: string[]
-  /** One that was changed since, and one that was removed. */
   changed: string
   removed: string
 }
@@ -106,7 +103,6 @@ async function setup(t: TestContext) {
   return { nodes, a, b, past: { old, now, records: records.filter((key) => key !== changed), changed, removed } }
 }
 
-/** All that they have is as it was, is read, and is not changed any more. */
 async function expectRefused(nodes: readonly Node[], why: RegExp, contents: readonly string[]): Promise<void> {
   for (const [at, node] of nodes.entries()) {
     await until(`${node.name} refuses`, () => node.replica.state === 'refused')

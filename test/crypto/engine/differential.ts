@@ -112,7 +112,6 @@ export function checkPrivatePower(engine: Engine, pBits: number, qBits: number, 
   }
 }
 
-/** `powers` with moduli of the given lengths in the two lanes; exponents of `exponentBytes`. */
 export function checkPowers(
   engine: Engine,
   bits: readonly [number, number],

@@ -1,6 +1,3 @@
-/** What an engine keeps in memory, for tests that change or search it. */
-
-/** The memories of modules and the buffers of secrets that are made while `work` runs. */
 export async function madeBy<T>(
   work: () => T | Promise<T>,
 ): Promise<{ result: T; memories: Uint8Array[]; secrets: Uint8Array[] }> {

@@ -1,5 +1,3 @@
-/** Endpoints by method and path. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Endpoint, endpointName } from '../../../firmware/http/endpoint/endpoint.ts'

@@ -23,7 +23,6 @@ export function tryAsEtcd({ launcher, directory, makeDirectory }: EtcdRunner): v
   ].join('\n')
   console.log(run(script).trim())
 
-  /** By a shell as its user; what it has said. */
   function run(script: string): string {
     const [program, ...parameters] = [...launcher, BUSYBOX, 'sh', '-c', `${FUNCTIONS}${script}`]
     const { stdout, stderr } = spawnSync(program!, parameters, { encoding: 'utf8', env: {} })

@@ -112,13 +112,11 @@ const checks: Record<string, Check> = {
   'nothing of the machine in the environment': () => expectEqual(Object.keys(process.env).join(' '), 'GLIBC_TUNABLES'),
 }
 
-/** A field of proc(5)'s status, with single spaces. */
 function status(field: string): string {
   const value = new RegExp(`^${field}:(.*)$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
   return value === undefined ? 'missing' : value.trim().replaceAll(/\s+/g, ' ')
 }
 
-/** The code of the error that an expression throws in a thread of its own. */
 async function codeInThread(expression: string): Promise<unknown> {
   const post = "require('worker_threads').parentPort.postMessage"
   const worker = new Worker(`try { ${expression}; ${post}('allowed') } catch ({ code }) { ${post}(code) }`, {
@@ -150,7 +148,6 @@ function natively(path: string, statement: string): void {
   }
 }
 
-/** Empty when it is closed meanwhile, as the one is that reads the directory. */
 function linkOf(descriptor: string): string[] {
   try {
     return [readlinkSync(`/proc/self/fd/${descriptor}`)]

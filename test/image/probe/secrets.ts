@@ -1,4 +1,3 @@
-/** In the directory of etcd. */
 export const ETCD_SECRET = '/data/etcd/data/probe'
 
 /** What the firmware must not get at, and is there: the boot manager of the probe looks. */

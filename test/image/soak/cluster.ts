@@ -46,7 +46,6 @@ const KEYS_KEPT = 20 // of those made; older ones are deleted
 const OPERATOR = 'operator:words of an operator'
 const UNDECIDED = /was not done|It is not known whether|does not answer/
 
-/** How often each is asked for. */
 const WEIGHTS = { ed25519: 35, p256: 30, rsa2048: 20, make: 6, show: 6, random: 2, list: 1 } as const
 type Work = keyof typeof WEIGHTS
 
@@ -85,7 +84,6 @@ const patient = ({ peerUrl, call }: Peer): Peer => ({
   call: (method, path, content) => call(method, path, { ...content, timeoutMs: JOIN_MS_MAX }),
 })
 
-/** Of whole lines: others may come between. */
 const readSamples = (output: string): Sample[] =>
   output.split(/\r?\n/).flatMap((line) => {
     try {
@@ -95,7 +93,6 @@ const readSamples = (output: string): Sample[] =>
     }
   })
 
-/** A network of this process alone, in which the members and the device are. */
 function makeNetwork(): void {
   const ip = (...parameters: string[]): string => execFileSync('ip', parameters, { encoding: 'utf8' })
   const links = ip('-oneline', 'link').trim().split('\n').length
@@ -127,7 +124,6 @@ async function fill(node: ClusterNode): Promise<void> {
   await until('open member', async () => (await node.call('GET', '/health/ready').catch(() => null))?.status === 200)
 }
 
-/** What came of the requests. */
 interface Used {
   counts: Record<Work, number>
   /** Signatures a second, while nothing else is asked for. */
@@ -187,7 +183,6 @@ const everyClient = (work: () => Promise<void>): Promise<unknown> => Promise.all
 interface User {
   work(): Promise<void>
   sign(): Promise<void>
-  /** Makes a key, and deletes an old one. */
   change(call: Call): Promise<void>
   told(): Pick<Used, 'counts' | 'undecided' | 'longestMs'>
 }
@@ -251,7 +246,6 @@ function createUser(call: Call): User {
   }
 }
 
-/** One of which it was not known whether it was deleted. */
 function isGone(error: unknown): boolean {
   if (error instanceof Error && /: 404 /.test(error.message)) return true
   throw error
@@ -280,5 +274,4 @@ function judge(samples: readonly Sample[]) {
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(0)
 
-/** At once, while it runs. */
 const say = (text: string): void => console.log(text)

@@ -23,7 +23,6 @@ const read = (path: string): string => {
 const kibibytes = (text: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0)
 
-/** By what it is started with. */
 function nameOf(commandLine: string): 'firmware' | 'etcd' | null {
   if (commandLine.includes('/firmware.js\0')) return 'firmware'
   return commandLine.includes('\0--initial-cluster=') ? 'etcd' : null

@@ -23,12 +23,10 @@ const change = { newPassphrase: NEW, currentPassphrase: UNLOCK }
 const aes = { mode: 'AES_CBC', iv: base64(16) }
 
 interface Sample {
-  /** In the place of parameters. */
   path?: string
   json?: unknown
   body?: Uint8Array<ArrayBuffer>
   type?: string
-  /** What it gets when nothing comes between. */
   status: number
 }
 
@@ -75,7 +73,6 @@ interface Held {
   name: string
   expected: number | undefined
   answer: Promise<Reply>
-  /** The first piece of the body was asked for. */
   opened: Promise<void>
   release: () => void
 }
@@ -339,7 +336,6 @@ for (const name of [
   })
 }
 
-/** Changes for which nothing has to be computed. */
 const CHANGES: [line: string, json?: unknown][] = [
   ['POST /keys/moved/move', { newId: 'elsewhere' }],
   ['PUT /keys/key/label', { label: 'new' }],

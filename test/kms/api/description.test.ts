@@ -9,7 +9,6 @@ import { openApiDocument } from '../../../firmware/kms/documents/openapi.ts'
 const { paths, components } = openApiDocument(DECLARATIONS, { title: 'x', version: '1', vendor: 'v' }, '/api/v1')
 const { schemas } = components
 
-/** The schema behind references. */
 const resolved = (schema: JsonSchema): JsonSchema =>
   schema.$ref === undefined ? schema : resolved(schemas[schema.$ref.split('/').at(-1)!]!)
 

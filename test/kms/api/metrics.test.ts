@@ -90,7 +90,6 @@ test('times of responses go into the bucket that they fit', () => {
   assert.ok(Math.abs(traffic.totalSeconds - 1_000_000_061.3021) < 0.001)
 })
 
-/** One that is asked for nothing but its figures. */
 const chatThat = (state: ChatService['state'], figures: ChatService['figures']): ChatService =>
   ({ state, problem: null, port: null, figures }) as ChatService
 

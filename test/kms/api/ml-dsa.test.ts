@@ -203,7 +203,6 @@ describe('ML-DSA keys', () => {
   })
 })
 
-/** An appliance whose only worker is that one, and what its log says of errors from now on. */
 async function rigWith(t: TestContext, worker: string): Promise<{ rig: Rig; errors: () => string[] }> {
   const entry = new URL(`../../crypto/${worker}`, import.meta.url)
   const rig = await makeOperationalRig({}, { pool: createPool({ workers: 1, entry }) })

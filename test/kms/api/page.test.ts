@@ -19,7 +19,6 @@ async function readPage(rig: Rig): Promise<string> {
   return text()
 }
 
-/** Command lines as a shell takes them apart. */
 function examplesOf(page: string): string[][] {
   const lines = [...page.matchAll(/<pre><code>(.*?)<\/code><\/pre>/gs)].map(([, line]) => decodeEntities(line!))
   const script = ['coffer=', 'curl() { printf "%s\\0" curl "$@"; }', ...lines].join('\n')
@@ -35,7 +34,6 @@ interface Example {
   call: Call
 }
 
-/** What curl makes of these options. */
 function requestOf(words: readonly string[]): Example {
   const values = (name: string) => words.flatMap((word, index) => (words[index - 1] === name ? [word] : []))
   const [method = 'GET'] = values('--request')
@@ -49,7 +47,6 @@ function requestOf(words: readonly string[]): Example {
   return { line: `${method} ${words.at(-1)}`, call: { as, headers, ...(body !== undefined && { body }) } }
 }
 
-/** What the example speaks of, made anew. */
 async function fillStore(rig: Rig, line: string): Promise<void> {
   const make = async (line: string, call?: Call) =>
     assert.ok((await rig.status(...splitLine(line), { as: 'admin', ...call })) < 400, line)
@@ -91,11 +88,9 @@ const REFUSED: Readonly<Record<string, number>> = {
   'POST /cluster/join': 412, // no cluster CA
   'POST /cluster/force-new': 401, // who calls is not `unlock`
 }
-/** Not available while Operational. */
 const ELSEWHEN = ['GET /health/alive', 'POST /provision', 'POST /unlock']
 /** Not available without the chat's process, which the boot manager starts: test/chat/process. */
 const OF_CHAT = /^\w+ \/chat(\/|$)/
-/** They take from the others what they need. */
 const LAST = ['POST /users/operator/passphrase', 'DELETE /users/operator', 'POST /lock']
 
 test('every endpoint has an example, which does what the endpoint is for', async (t) => {

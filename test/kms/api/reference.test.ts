@@ -50,7 +50,6 @@ const ROOT_ONLY = ['GET /health/diagnose', RESTORE]
 const LEFT_OUT = /^status (400|404|406|409|412)$/
 const GENERAL = /^status (304|413|415|429|500|503|507)$/
 const CREDENTIALS = /^status (401|403)$/
-/** Of a member: it is in one description alone. */
 const PRESENCE = ['required', 'type', 'text', 'enum', 'range', 'count', 'strict']
 /** Aliases, and the two forms of a backup passphrase: one of two is needed. */
 const ONE_OF_TWO = /^request\.(type|private|newPassphrase|currentPassphrase) required$/
@@ -76,7 +75,6 @@ const CLAIMS: readonly Claim[] = [
 
 let added = new Set<string>()
 
-/** True if the member, or one that it is in, is ours alone. */
 function isOfAddition({ at, operation }: Difference): boolean {
   const [place = '', kind = ''] = at.split(' ')
   if (!PRESENCE.includes(kind)) return false
@@ -122,7 +120,6 @@ test('every difference is in one row of the contract, and every row has as many 
   )
 })
 
-/** The column of the numbers of operations. */
 function tableOfContract(): number[] {
   const contract = readFileSync(join(root, 'firmware/kms/CONTRACT.md'), 'utf8')
   const section = contract.slice(contract.indexOf('### 5.2 '), contract.indexOf('## 6. '))

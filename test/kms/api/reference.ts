@@ -25,7 +25,6 @@ export interface Difference {
   operation: string
   /** What is compared, such as `status 406` or `request.label text`. */
   at: string
-  /** In the one, and in the other; undefined where it is missing. */
   was: string | undefined
   is: string | undefined
 }
@@ -52,7 +51,6 @@ export function readDescription(
 /** The reference describes `/users/{namespace}~`, which makes a user in a namespace, as a user id. */
 const templateOf = (path: string): string => path.replace(/\{\w+\}~?/g, '{}')
 
-/** Of the operations that both have. */
 export function differencesOf(reference: Description, ours: Description): Difference[] {
   const found: Difference[] = []
   for (const [operation, theirs] of reference.operations) {
@@ -138,7 +136,6 @@ function typesOf({ type, nullable, properties }: Schema): string[] {
   return [...types, ...(nullable ? ['null'] : [])].sort()
 }
 
-/** Spellings of the same set of texts. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   '^[a-zA-Z0-9][a-zA-Z0-9_.-]*$ 1 128': 'ID',
   '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$': 'ID',
@@ -148,7 +145,6 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   '^https:\\/\\/.+ 1024': 'URL',
 }
 
-/** Which texts are valid; empty where all are. */
 function textOf({ format, contentEncoding, pattern, minLength, maxLength }: Schema): string {
   const text = [format, contentEncoding, pattern, minLength, maxLength].filter((part) => part !== undefined).join(' ')
   return SPELLINGS[text] ?? text.replaceAll(' ', ',')

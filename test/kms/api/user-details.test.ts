@@ -1,5 +1,3 @@
-/** `GET /users?details=true`: users with their details, page by page. */
-
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
 import { makeOperationalRig, type Rig } from '../../support/in-process.ts'

@@ -20,14 +20,11 @@ export const admin: Caller = { userId: 'admin', namespace: '', role: 'Administra
 export interface DomainRig {
   store: StoreFile
   storeRig: StoreRig
-  /** Of the domain that is open. */
   readonly vault: Vault
   domain: Operational
   entries: LogEntry[]
   derivations: ScryptCost[]
-  /** What is remembered ages by this clock. */
   nowMs: number
-  /** The disk fails from now on, or works again. */
   fail(failing: boolean): void
   /** As a lock and an unlock do it; `prepare` runs between. `member`: the node that counts operations from then on. */
   reopen(prepare?: () => void, member?: string): Operational

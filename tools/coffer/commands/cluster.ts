@@ -1,5 +1,3 @@
-/** The cluster. */
-
 import type { MemberAdd } from '../../../firmware/client/types.ts'
 import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'

@@ -40,7 +40,6 @@ export const TLS_KEY = {
   length: { short: 'l', value: 'BITS', summary: 'of RSA' },
 } as const
 
-/** Shown without a value, set with one. */
 function onOff(
   words: string,
   summary: string,

@@ -136,7 +136,6 @@ async function expectOperational({ open }: CommandContext): Promise<void> {
   if (state !== 'Operational') throw new Failure(EXIT.state, `the appliance is ${state}: no key can be used`)
 }
 
-/** Messages of a connection one after the other, as they came. */
 function serve(socket: Socket, answer: (message: Buffer) => Promise<Buffer>): void {
   let pending = Buffer.alloc(0)
   let busy = Promise.resolve()

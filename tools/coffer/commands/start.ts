@@ -245,7 +245,6 @@ export function timeOf(text: string | undefined): string {
   return `${time.toISOString().slice(0, 19)}Z`
 }
 
-/** Asks for what cannot be undone; a script says --force. */
 export async function certain(force: boolean, what: string, word: string): Promise<void> {
   if (force) return
   const answer = ask(`${what} Type ${word} to go on: `)

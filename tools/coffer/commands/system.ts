@@ -257,7 +257,6 @@ async function showInfo({ client, output }: CommandContext): Promise<void> {
   output.result(info, () => members({ ...own, apiVersion: softwareVersion, ...rest }))
 }
 
-/** Operational it is done by an administrator, otherwise by anybody. */
 async function asMayBe({ client, open }: CommandContext) {
   return (await open().state()) === 'Operational' ? client() : open()
 }

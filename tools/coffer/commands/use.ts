@@ -204,7 +204,6 @@ function subjectsOf(words: string, input: OptionValues): { id: string; file: str
   return { id, file: file ?? '', data }
 }
 
-/** The mode that was asked for, or the first that the key permits. */
 function modeOf(key: Key, input: OptionValues): SignMode {
   const bytes = key.public?.data === undefined ? undefined : fromBase64(key.public.data).length
   const modes = signModes({ ...key, ...(bytes !== undefined && { dataBytes: bytes }) })
@@ -222,7 +221,6 @@ function modeOf(key: Key, input: OptionValues): SignMode {
   )
 }
 
-/** With what the key permits, when that is why it was refused. */
 async function permitted<T>(key: Key, use: 'sign' | 'decrypt', answer: Promise<T>): Promise<T> {
   try {
     return await answer

@@ -13,10 +13,8 @@ import { LINK_DESCRIPTOR } from '../../../../firmware/channel/channel.ts'
 import { encodeFrame } from '../../../../firmware/channel/frames.ts'
 import '../../../../firmware/chat/process/main.ts'
 
-/** What the test asks for. */
 export type Order =
   | { do: 'throw' | 'exhaust' }
-  /** To the appliance, over the link. */
   | { do: 'tell'; messages: object[]; times: number }
   | { do: 'escape'; paths: string[]; pids: number[]; addon: string }
 

@@ -22,7 +22,6 @@ const CHANGES: (() => Record<string, unknown>)[] = [
   () => ({ topic: '✔ c' }),
 ]
 
-/** When the message was sent, and when it was changed for the first, second time... */
 const times = Array.from({ length: CHANGES.length + 1 }, (_, index) => Math.floor(rig.now() / 1000) + index * STEP_S)
 let id: number
 before(async () => {

@@ -7,7 +7,6 @@ import { png } from '../../../../firmware/chat/realm/objects/avatar-png.ts'
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
 const latin = (text: string) => Buffer.from(text, 'latin1')
 
-/** A marker and its segment with the length before it. */
 const segment = (marker: number, data: Uint8Array) => {
   const head = Buffer.from([0xff, marker, 0, 0])
   head.writeUInt16BE(data.length + 2, 2)

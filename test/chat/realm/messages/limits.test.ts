@@ -17,14 +17,12 @@ interface Exceeded {
 }
 
 interface Row {
-  /** Of the messages in the topic, in seconds, when one of them is changed. */
   ages: number[]
   /** Which one; the last by default. */
   target?: number
   change: Record<string, unknown>
   caller?: 'member' | 'moderator'
   settings?: Organization['settings']
-  /** How many messages of the topic are changed. */
   expected: number | 'refused' | Exceeded
 }
 
@@ -33,7 +31,6 @@ const channel = (more = {}) => ({ stream_id: target.id, ...more })
 const both = (more = {}) => ({ topic: 'other', stream_id: target.id, ...more })
 const ALL = { propagate_mode: 'change_all' }
 const LATER = { propagate_mode: 'change_later' }
-/** Other limits for both. */
 const STRICTER_WITHIN = {
   move_messages_within_stream_limit_seconds: 1000,
   move_messages_between_streams_limit_seconds: 5000,

@@ -21,9 +21,7 @@ interface Row {
   act: (caller: Client, id: number) => Promise<{ status: number }>
   realm?: Groups
   channel?: Groups
-  /** Of the organisation, for the time of the row. */
   settings?: Organization['settings']
-  /** How old the message is. */
   ageSeconds?: number
   may: Caller[]
 }
@@ -122,7 +120,6 @@ const callers: Record<Caller, Client> = { ...accounts, owner: rig.owner }
 const channel = rig.channel('denmark', Object.values(callers))
 const target = rig.channel('norway', Object.values(callers))
 
-/** Sets them for the time of `act`. */
 async function withSettings({ realm = {}, channel: own = {}, settings = {} }: Partial<Row>, act: () => Promise<void>) {
   const { state } = rig.chat.realm
   const organization = state.organization.get(2)!
@@ -182,7 +179,6 @@ test('7.4: of direct messages the rights of the organisation alone decide, and a
   await callers.sender.delete(`/messages/${id}`)
 })
 
-/** Whether the empty topic and a named one are taken. */
 const TOPICS: [realm: string, channel: Channel['topicsPolicy'], empty: boolean, named: boolean][] = [
   ['allow_empty_topic', 'inherit', true, true],
   ['disable_empty_topic', 'inherit', false, true],

@@ -27,7 +27,6 @@ function expectRefused({ status, body }: Answer, quota: string): void {
 
 const SHARE = 'your share of your organization\u2019s upload quota'
 
-/** Takes the share of the account. */
 async function fill(client: Client): Promise<void> {
   for (let n = 0; n < SHARE_MIB; n++) assert.equal((await upload(client)).status, 200, `${n}`)
   expectRefused(await upload(client, new Uint8Array(1)), SHARE)

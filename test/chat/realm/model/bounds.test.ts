@@ -24,17 +24,13 @@ before(async () => {
 })
 
 interface Row<T> {
-  /** Makes one record, which differs with `n`. */
   ask: (client: Client, n: number) => Promise<Answer>
   /** By default a member; null: one that has no bound of its own. */
   by?: Client
-  /** Fills the bound of the organization, where that is another request. */
   askOrganization?: (n: number) => Promise<Answer>
-  /** The same record under another key. */
   copy: (record: T, n: number) => T
   /** Makes it another account's, or nobody's. */
   disown?: (record: T, n: number) => T
-  /** One whose size is so much. */
   grown?: (record: T, size: number) => T
   isAccepted?: (answer: Answer) => boolean
   /** The refusal at the organization's bound where the request has its own words for it. */
@@ -43,7 +39,6 @@ interface Row<T> {
 
 const PICTURE = png(20, [[200, 0, 0]], () => new Uint8Array(20))
 
-/** Ids that no request gives. */
 const FAR = 1_000_000
 const text = (size: number): string => 'x'.repeat(size)
 const withId = <T extends { id: number }>(record: T, n: number): T => ({ ...record, id: FAR + n })
@@ -297,7 +292,6 @@ for (const kind of bounded) {
     assert.equal(collection.size, before, 'nothing was made')
   }
   const byClient = (n: number) => row.ask(row.by ?? maker, n)
-  /** The newest that the client has made. */
   const made = async (): Promise<never> => {
     await accept(byClient)
     return [...collection.all()].at(-1) as never

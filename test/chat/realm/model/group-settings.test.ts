@@ -14,7 +14,6 @@ import { contractTable } from '../../support/contract.ts'
 
 const TABLES = { realm: REALM_GROUP_SETTINGS, channel: CHANNEL_GROUP_SETTINGS, 'user group': USER_GROUP_SETTINGS }
 
-/** Name, default and bounds of each setting as the contract's three tables have them. */
 function inContract(): Map<string, { default: string; bounds: string }> {
   const found = new Map<string, { default: string; bounds: string }>()
   let kind = ''

@@ -21,7 +21,6 @@ async function openWithLimitedGuests(): Promise<TestChat> {
 const set = <T>(collection: unknown, key: number | string, record: T) =>
   (collection as MutableCollection<T>).set(key, record)
 
-/** Guests with queues in the first channel, and each in many others with all of them. */
 async function fillWithGuests(rig: TestChat, guests: number, channels: number): Promise<{ ids: number[] }> {
   const { state, events } = rig.chat.realm
   const guest = rig.account('guest', ROLES.guest)

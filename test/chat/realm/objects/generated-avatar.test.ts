@@ -11,7 +11,6 @@ import {
 
 const seed = (name: string) => createHash('sha256').update(name).digest()
 
-/** The rows of pixels of a PNG that has one IDAT chunk. */
 function rows(file: Uint8Array, sizePx: number): Uint8Array[] {
   const bytes = Buffer.from(file)
   const at = bytes.indexOf('IDAT')

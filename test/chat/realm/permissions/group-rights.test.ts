@@ -36,7 +36,6 @@ realm.transaction((turn) =>
 
 const idOf = (name: SystemGroupName): number => realm.state.groupByName.get(name)!.id
 
-/** Who is in each system group. */
 const IN: Record<string, Caller[]> = {
   everyone: ['guest', 'new member', 'full member', 'moderator', 'administrator', 'owner'],
   members: ['new member', 'full member', 'moderator', 'administrator', 'owner'],

@@ -91,7 +91,6 @@ export class Checker implements FloatMachine<Interval, number, number> {
     return bits(x.low - y.high, x.high - y.low)
   }
 
-  /** With the mask of a limb, or of a number with all ones or all zeros. */
   and(a: Interval, b: Interval): Interval {
     if (b.kind === 'number') {
       if (a.kind !== 'bits' || a.low < -1n || a.high > 0n) throw new RangeError('a number cut by what is no selection')
@@ -102,7 +101,6 @@ export class Checker implements FloatMachine<Interval, number, number> {
     return bits(0n, mask)
   }
 
-  /** With the exponent of 2^52. */
   or(a: Interval, b: Interval): Interval {
     const x = asBits(a)
     if (b.low !== BITS_2_52 || b.high !== BITS_2_52) throw new Error('only the bits of 2^52 are understood')

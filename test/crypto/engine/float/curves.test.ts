@@ -40,7 +40,6 @@ const length = (n: bigint): number => Math.ceil(n.toString(2).length / 8)
 /** From 1 to n - 1, with runs of zeros and ones often. */
 const scalarBelow = (n: bigint): bigint => ((operand(n - 1n) + n - 1n) % (n - 1n)) + 1n
 
-/** Where windows, lanes and the order meet. */
 function edgeScalars(n: bigint): bigint[] {
   const lane = 1n << (5n * BigInt(Math.ceil((n.toString(2).length + 1) / 10)))
   const near = (value: bigint): bigint[] => [value - 2n, value - 1n, value, value + 1n, value + 2n]

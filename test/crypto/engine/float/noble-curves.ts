@@ -1,5 +1,3 @@
-/** The curves' moduli and orders, from noble. */
-
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { brainpoolP256r1, brainpoolP384r1, brainpoolP512r1 } from '@noble/curves/misc.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'

@@ -37,7 +37,6 @@ const {
 } = await madeBy(() => keccak(SHAKE256, 1))
 const KECCAK_CONSTANTS = 24 * 8 + 16
 
-/** Flips one bit, and flips it back. */
 function withFlip<T>(memory: Uint8Array, place: number, work: () => T): T {
   const bit = 1 << randomInt(8)
   memory[place]! ^= bit

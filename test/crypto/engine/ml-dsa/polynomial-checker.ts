@@ -14,7 +14,6 @@ const INTEGER = 1n << 31n
 const MODULUS = BigInt(Q)
 
 export class PolynomialChecker extends Checker implements PolynomialMachine<Interval, number> {
-  /** The largest product, sum of products and multiple of q. */
   largest = 0n
   /** Of the roundings before a quotient: its last bit, and the share's. */
   readonly #errorBits: bigint
@@ -49,7 +48,6 @@ export class PolynomialChecker extends Checker implements PolynomialMachine<Inte
     return asInteger(this.load(from, limb))
   }
 
-  /** A polynomial of doubles to integers of 32 bits. */
   narrow(to: number, from: number): void {
     for (let limb = 0; limb < INTEGER_LIMBS; limb++) {
       this.store(to, limb, asInteger(both(this.load(from, 2 * limb), this.load(from, 2 * limb + 1))))
