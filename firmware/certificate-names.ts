@@ -20,7 +20,6 @@ LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
 LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
 
 interface Reach {
-  /** The address that is listened on. */
   host: string
   /** The settings of a device; on a host the system has its own addresses and may ignore them. */
   network: Network | null

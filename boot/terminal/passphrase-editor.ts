@@ -16,7 +16,6 @@ const SPACE = 0x20
 const DELETE = 0x7f
 
 interface PassphraseEditor {
-  /** Processes one byte from the terminal. */
   feed(byte: number): Typed
   /** Returns a copy of the passphrase, which the caller wipes, or null if it was too long. Resets the editor. */
   take(): Uint8Array | null

@@ -21,7 +21,6 @@ export function join(...parts: readonly Uint8Array[]): Uint8Array {
   return joined
 }
 
-/** Bytes do not have the required form. */
 export class MalformedError extends Error {}
 
 export interface TpmReader {

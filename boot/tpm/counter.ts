@@ -63,7 +63,6 @@ export function raiseCounter(tpm: Tpm, counter: Entity): void {
   tpm.run('NV_Increment', { handles: [counter, counter], authorization: PASSWORD })
 }
 
-/** Removes the counter under the handle, if any. */
 export function removeCounter(tpm: Tpm, handle: number): void {
   try {
     tpm.run('NV_UndefineSpace', { handles: [OWNER, entity(handle)], authorization: PASSWORD })
@@ -76,7 +75,6 @@ export function removeCounter(tpm: Tpm, handle: number): void {
 export const withCounter = (policy: Uint8Array, { name }: Entity): Uint8Array =>
   hash(policy, u32(POLICY_NV), hash(...CONDITION), name)
 
-/** Makes the TPM check that the counter exists. */
 export function checkCounter(tpm: Tpm, session: TpmSession, counter: Entity): void {
   const [value, offset, operation] = CONDITION
   tpm.run('PolicyNV', {

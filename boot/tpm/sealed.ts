@@ -69,7 +69,6 @@ export function unseal(
   })
 }
 
-/** Name of the object under a handle, or null. */
 export function nameUnder(tpm: Tpm, handle: number): Uint8Array | null {
   try {
     return nameOf(tpm.run('ReadPublic', { handles: [entity(handle)] }).sized())

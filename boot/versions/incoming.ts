@@ -13,7 +13,6 @@ export interface Incoming {
   ready(): Manifest
   /** Call it after the version was moved to a slot. */
   taken(): void
-  /** Removes the version. */
   drop(): void
 }
 

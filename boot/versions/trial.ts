@@ -13,7 +13,6 @@ interface TrialOptions {
   slots: Pick<Slots, 'markGood' | 'noteFailure'>
   /** Stops the firmware if it runs, and begins the next try. */
   retry: () => void
-  /** Called when the version on trial is marked good. */
   onGood: () => void
   readyMsMax?: number
 }

@@ -65,7 +65,6 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly deviceId: string
   /** Limits failed attempts, also to log in, since a client that was right before is known when it unlocks. */
   readonly limiter: LoginLimiter
-  /** The disk with the store. */
   readonly space: DiskSpace
   readonly #options: ApplianceOptions<D>
   readonly #log: Log
@@ -265,7 +264,6 @@ export class Appliance<D extends OpenDomain = Operational> {
     }
   }
 
-  /** A passphrase is being checked. */
   get isUnlocking(): boolean {
     return this.#unlocks > 0
   }

@@ -29,14 +29,12 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   withheld?: string | undefined
   /** Number of the last counted start; absent if nothing counts. */
   count?: number | undefined
-  /** This software's version. */
   version?: string
   pool: CryptoPool
   log: Log
   openDomain: (records: RecordStore, services: DomainServices) => D
   /** Names of the collections that the service keeps in the store. */
   collections?: readonly string[]
-  /** The records that provisioning begins with. */
   firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>
   makeTlsIdentity: () => TlsIdentity | Promise<TlsIdentity>
   clock?: Clock
@@ -44,7 +42,6 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   unlockCost?: ScryptCost
   /** On failed attempts, of those who log in as of those who unlock. */
   limiter?: LoginLimiter
-  /** Absent where there are no clusters. */
   cluster?: ClusterLink | undefined
   /** Absent where it is alone for ever. */
   etcd?: EtcdService | undefined

@@ -60,7 +60,6 @@ interface AuditLogOptions {
   deviceKey: Uint8Array
   random: Random
   log: Log
-  /** Time as it is shown. */
   time: () => string
   /** Must never jump. */
   monotonicMs: () => number

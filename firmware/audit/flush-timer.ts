@@ -9,7 +9,6 @@ interface FlushTimer {
   later(isFailing: boolean): void
   /** Once everything that arrived together has been recorded. */
   soon(): void
-  /** A synced group took so long. */
   took(ms: number): void
   /** Nothing is to be done until it is asked for again. */
   clear(): void

@@ -11,12 +11,10 @@ interface Pending {
   /** Uses of keys among them. */
   readonly uses: number
   readonly isFull: boolean
-  /** Whether somebody waits for the disk. */
   readonly isAwaited: boolean
   add(kind: AuditLineKind, text: string): void
   /** Resolves when everything that waits now is on the disk; throws what kept it from there. */
   settled(): Promise<void>
-  /** All of it is written. */
   written(): void
   /** It could not be written, and waits on; those who waited hear why. */
   failed(error: unknown): void

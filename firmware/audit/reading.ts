@@ -8,9 +8,7 @@ import { type AuditHead, type AuditLine, type AuditLineKind, KINDS } from './cha
 import { firstNumberShown, headOf, type LogState } from './state.ts'
 
 export interface AuditQuery {
-  /** Only lines before this one. */
   before?: number
-  /** At most this many. */
   limit: number
   user?: string | undefined
   /** Any part of it. */

@@ -23,7 +23,6 @@ export interface AuditSettings {
 interface WriterOptions {
   store: StoreFile
   blocks: Blocks
-  /** Read from the disk. */
   state: LogState
   report: (message: string) => void
   monotonicMs: () => number

@@ -27,7 +27,6 @@ export const CHUNK_BYTES_MIN = SEAL_OVERHEAD_BYTES
 /** A backup's description of itself, with the domain key for those who may open it. */
 export interface Header {
   madeAtMs: number
-  /** The device that made it. */
   deviceId: string
   /** The domain key sealed by the unlock key alone, with salt and costs, see store/key-slots.ts. */
   attendedSlot: Uint8Array

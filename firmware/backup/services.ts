@@ -24,14 +24,12 @@ export interface Shared {
 
 export interface BackupServices {
   dataDirectory: string
-  /** The disk with the store. */
   space: DiskSpace
   deviceId: string
   pool: CryptoPool
   random: Random
   clock: Clock
   log: Log
-  /** The cost of deriving the backup key. */
   cost: ScryptCost
   /** Runs what derives a key, one after the other. */
   runQueued: <T>(task: () => Promise<T>) => Promise<T>

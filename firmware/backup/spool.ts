@@ -12,7 +12,6 @@ import { RECOGNISED_BYTES, recognise, type Source } from './reader.ts'
 export interface Spool {
   /** All of an upload. Throws `invalid` as soon as it is no backup, `storage`, and what the upload throws. */
   receive(upload: AsyncIterable<Uint8Array>): Promise<void>
-  /** Bytes received so far. */
   readonly length: number
   /** All that was received, from the beginning. */
   source(): Source

@@ -136,7 +136,6 @@ export function createDiskSpace(read: () => DiskUsage, growthBytes: () => number
 
 const toMib = (bytes: number): number => Math.floor(bytes / MIB)
 
-/** For people who read the log. */
 export function describeDisk({ totalBytes, freeBytes, level, refused }: DiskState): string {
   const free = `${toMib(freeBytes)} of ${toMib(totalBytes)} MiB are free`
   if (level === 'ok') return `the disk has room: ${free}`

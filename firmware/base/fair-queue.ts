@@ -6,7 +6,6 @@ import { bindToRequest } from './request-authorization.ts'
 /** In the order in which they are served: the console, clients that were right before, and everybody else. */
 const RANKS = ['console', 'known', 'unknown'] as const
 
-/** Who waits. */
 export interface QueuePriority {
   rank: (typeof RANKS)[number]
   /** Clients of one prefix (see login-limiter.ts) share its turns. */

@@ -22,7 +22,6 @@ type Verify<T> = (place: QueuePriority) => T | null | Promise<T | null>
 export interface LoginLimiter {
   /** Throws `tooManyAttempts` while a failure of this pair is younger than a second. */
   check(address: string, user: string): void
-  /** Records a failure. */
   fail(address: string, user: string): void
   /** Forgets the failures of a user from every address. */
   forgive(user: string): void

@@ -4,5 +4,4 @@
  */
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** Text whose unprintable characters are replaced by dots. */
 export const printable = (text: string): string => text.replace(UNPRINTABLE, '·')

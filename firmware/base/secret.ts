@@ -40,7 +40,6 @@ export function copyTransient(secret: Uint8Array): Uint8Array<ArrayBuffer> {
 export const ownsMemory = (bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength
 
-/** Bytes, or numbers that were made of them. */
 type Secret = Uint8Array | Uint32Array | Int32Array | Float64Array
 
 /** The one name for wiping: what is only set to zeros, and no secret, says so by `fill(0)`. */

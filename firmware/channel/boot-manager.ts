@@ -12,7 +12,6 @@ export interface BootManager {
   request(action: Extract<ToBoot, { type: 'request' }>['action']): Promise<void>
   /** Resolves when the step is done; throws `conflict` or `invalid` with what stood against it. */
   slot(step: SlotStep): Promise<void>
-  /** Takes what comes from the boot manager. */
   receive(message: ToFirmware): void
 }
 

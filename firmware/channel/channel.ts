@@ -8,7 +8,6 @@ import type { Duplex } from 'node:stream'
 import { wipe } from '../base/secret.ts'
 import { createFrameReader, encodeFrame, FrameError } from './frames.ts'
 
-/** The firmware's descriptor of it. */
 export const CHANNEL_DESCRIPTOR = 3
 
 /** The firmware's descriptor of the pipe to the chat, and the chat's of the one to the firmware. */
@@ -21,7 +20,6 @@ interface Events<In> {
   message: [message: In]
   /** The other side broke the rules, and nothing more is read or written. */
   refused: [why: string]
-  /** The other side is gone. */
   end: []
 }
 

@@ -65,7 +65,6 @@ export type ToFirmware =
   /** Lines of etcd of level warning or above. */
   | { type: 'etcdLines'; lines: string[] }
 
-/** From the firmware to the boot manager. */
 export type ToBoot =
   | { type: 'listening'; address: string; port: number }
   /** The reason of Failed, or of a Locked that no passphrase ends; on trial, also why the store did not open. */
@@ -100,7 +99,6 @@ export type ChatWish = 'running' | 'fresh' | 'none'
 export type SlotStep =
   /** The first two members of the image. The boot manager verifies them for itself. */
   | { do: 'begin'; manifest: Uint8Array; signature: Uint8Array }
-  /** The next bytes of a payload member. */
   | { do: 'write'; name: string; bytes: Uint8Array }
   /** Everything is there: it is read back, verified, and kept until `activate`, `discard` or a restart. */
   | { do: 'finish' }
@@ -128,7 +126,6 @@ export interface EtcdLaunch {
   /** As the first member, as one that was added to others, or on the data of an earlier run. */
   how: 'create' | 'join' | 'run'
   name: string
-  /** As the others reach it. */
   peerUrl: string
   /** Who is there when it joins, itself included; of no account otherwise. */
   members: readonly EtcdPeer[]
@@ -215,7 +212,6 @@ export interface ChatPlace {
 }
 
 export interface EtcdPlace {
-  /** Where it answers the firmware. */
   socket: string
   /** How long a node of a cluster goes on without the others; 0 for ever. */
   isolatedMaxMs: number

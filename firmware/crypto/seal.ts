@@ -14,7 +14,6 @@ const PAD_BYTES = 32 // zero bytes that NaCl's interface requires before the mes
 
 const scratch = new Uint8Array(4096) // buffer for sealed bytes; never contains secrets
 
-/** Bytes that sealing adds to a message. */
 export const SEAL_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
 
 /** Returns a random nonce followed by the box. */

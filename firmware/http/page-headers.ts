@@ -1,5 +1,3 @@
-/** Headers of web pages and their files. */
-
 /**
  * Allows resources of this origin only, nothing inline and no framing. `sources` adds directives for resources other than scripts and
  * styles. W3C CSP 3, Trusted Types.

@@ -29,7 +29,6 @@ const member = z.strictObject({
     .refine(isPlainName, 'not a plain name')
     .refine((name) => name !== MANIFEST && name !== SIGNATURE, 'no payload may have this name'),
   size: z.int('not a whole number').min(0, 'negative').max(PAYLOAD_BYTES_MAX, `larger than ${PAYLOAD_BYTES_MAX} bytes`),
-  /** Lowercase hexadecimal. */
   sha512: z.string().regex(/^[0-9a-f]{128}$/, 'not a SHA-512 in lowercase hexadecimal'),
 })
 

@@ -21,7 +21,6 @@ interface StagerOptions {
   bootManager: Pick<BootManager, 'slot'>
   /** Null when none is installed. */
   releaseKey: Uint8Array | null
-  /** The product that runs now. */
   product: string
   version: string
   log: Log
@@ -112,7 +111,6 @@ async function readSmall({ name, size, content }: Member, bytesMin: number, byte
   return bytes
 }
 
-/** The next member, which must be `expected`. */
 async function nextMember(archive: Archive, expected: string, before: readonly string[]): Promise<Member> {
   const { value: member } = await archive.next()
   if (!member) throw new CofferError('invalid', `The image ends where ${expected} is expected`)

@@ -20,7 +20,6 @@ interface ChangeQueue {
 
 export type Decide = () => Decision<unknown>
 
-/** The decision of a change, or the error that it was refused with. */
 export type ChangeOutcome = Decision<unknown> | Error
 
 /**
@@ -29,7 +28,6 @@ export type ChangeOutcome = Decision<unknown> | Error
  */
 export type Commit = (decisions: readonly Decide[]) => readonly ChangeOutcome[]
 
-/** A change that waits for its turn. */
 export interface WaitingChange {
   decide: Decide
   /** Throws what its request would be refused with now. */

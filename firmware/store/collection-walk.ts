@@ -18,7 +18,6 @@ interface CollectionWalk {
   close(): void
 }
 
-/** Where it is. */
 interface Position {
   collection: string
   set: RecordSet

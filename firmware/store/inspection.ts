@@ -41,7 +41,6 @@ export interface Inspection {
 
 interface InspectionServices {
   store: StoreFile
-  /** By collection. */
   tables: ReadonlyMap<string, CollectionTable>
   head: HeadRow
   onDamage: (message: string) => void

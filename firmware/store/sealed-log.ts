@@ -89,7 +89,6 @@ export function openSealedLog(store: StoreFile, table: string, key: Uint8Array, 
     return found
   }
 
-  /** The content sealed under this header, or null. */
   const openBehind = (sealed: Uint8Array, header: Uint8Array): Uint8Array | null => {
     const plain = unseal(key, sealed)
     if (plain === null || plain.length < header.length) return null

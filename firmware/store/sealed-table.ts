@@ -161,7 +161,6 @@ interface Readings {
   read(mark: Uint8Array): Uint8Array | Damage | null
   /** The record in the slot of this name; `taken` by another name: at a million records a chance of 10^-7. */
   former(mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken'
-  /** The record in a slot, with any name. */
   at(slot: bigint): SealedRecord | null
   /** Null when the row is damaged or not in its place. */
   openedOf(row: Row): StoredRecord | null
@@ -219,7 +218,6 @@ function createReadings({ rows, sealer, table, onDamage, expectOpen }: ReadingsO
   const survey = () => surveyIn(undefined)
   const borrow = () => surveyIn(newSecret(ROOM_BYTES))
 
-  /** Damage of a slot that has no row. */
   const damageOfMissing = (slot: bigint): Damage | null => {
     if (!surveyed) for (const { record } of survey()) if (record !== null) wipe(record.value)
     return displaced.has(slot) ? 'not in its place' : null

@@ -18,7 +18,6 @@ const PAGE_BYTES = 256 * 1024 // certificates may have a megabyte each
 export interface Snapshot {
   /** All rows of a table in the order of their slots, some at once. Asks for the next ones when it is resumed. */
   pages(table: string): Generator<Row[]>
-  /** One row of a table, or null. */
   row(table: string, slot: bigint): Row | null
   /** Writes leave nothing behind any more. A second call does nothing. */
   close(): void

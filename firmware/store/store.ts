@@ -56,7 +56,6 @@ export interface RecordStore<C extends string = string> {
   follow(collection: C, applied: Applied): void
   /** True when a damaged record lies under this name: it must neither be reported missing nor overwritten. */
   isDamaged(collection: C, name: string): boolean
-  /** The slot of a name. */
   slotOf(collection: C, name: string): bigint
   /**
    * `decide` sees everything as it is, throws what is to be answered, and may run again. Its changes are on disk, all or none,

@@ -40,7 +40,6 @@ interface SnapshotInstall {
 }
 
 export interface VaultCopy {
-  /** The head of this copy. */
   head(): Head
   /**
    * Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. Throws `busy` where a

@@ -124,7 +124,6 @@ interface Disk {
   storeDirectory: string
   problem: string | null
   keyPath: string
-  /** Record of the objects in the TPM. */
   recordPath: string
 }
 

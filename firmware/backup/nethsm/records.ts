@@ -126,7 +126,6 @@ const LINE_FEED = 0x0a
 const PEM_BEGIN_BYTES = '-----BEGIN PRIVATE KEY-----\n'.length
 const PEM_END_BYTES = '-----END PRIVATE KEY-----\n'.length
 
-/** Checks imported keys. */
 export type Imports = Pick<CryptoPool, 'importRaw' | 'importRsa'>
 
 /** The stored form of a key; the caller wipes the private one. Throws `invalid` for a key that we cannot hold. */

@@ -157,7 +157,6 @@ function settingsEntries(
   ]
 }
 
-/** Users, namespaces and keys. */
 function* domainEntries(
   snapshot: Snapshot,
   readers: Readers,

@@ -66,7 +66,6 @@ export function createUnread({ unread_msgs, user_id: ownId }: Pick<Registered, '
   }
 }
 
-/** Counts a new message from an event. */
 export function addReceived(unread: Unread, message: ReceivedMessage, flags: readonly string[], ownId: number): void {
   if (flags.includes('read')) return
   const isMentioned = flags.some((flag) => /^(mentioned|(stream|topic)_wildcard_mentioned)$/.test(flag))

@@ -68,7 +68,6 @@ function declared(name: string): AnyDeclaration {
   return known
 }
 
-/** Adapts the level that the server reports. */
 const LEVEL_ITSELF = edit(
   [{ answer: 'GET /server_settings' }, { answer: 'POST /register' }, { event: 'restart' }],
   (object, { level }) => {

@@ -5,7 +5,6 @@ import { HEAD_KEY } from './keyspace.ts'
 
 interface BarrierOptions {
   etcd: Etcd
-  /** The timeout of the question. */
   timeoutMs: number
   /** The revision of the head that was adopted last. */
   revision: () => number

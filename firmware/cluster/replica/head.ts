@@ -15,7 +15,6 @@ export interface ClusterHead {
   generation: string
   /** Drawn for each change, so that its proposer recognizes it. */
   id: string
-  /** Who made the change. */
   member: string
   head: Head
 }

@@ -37,7 +37,6 @@ interface MemberStatus {
   readonly caughtUp: Promise<void>
   /** Ends then, too, or when that will not be any time soon. */
   readonly decided: Promise<void>
-  /** The error that changes are refused with at present, or null. */
   changeRefusal(): CofferError | null
   /** It has what the others have; a learner, what its own member has. */
   noteCaughtUp(): void

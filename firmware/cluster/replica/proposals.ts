@@ -59,7 +59,6 @@ export interface Proposal {
 interface Proposals {
   /** Settles within `outcomeMsMax`. */
   add<T>(decide: () => Decision<T>): Promise<T>
-  /** The one that is on its way. */
   readonly current: Proposal | null
   /** Decides the outcome of proposals by the adopted change. */
   note(adopted: Adopted): void

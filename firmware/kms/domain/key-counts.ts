@@ -26,7 +26,6 @@ interface CountedKeys {
 
 export class KeyCounts {
   readonly #context: Context
-  /** Counts that are not stored yet, by bucket. */
   readonly #unstored = Array.from({ length: BUCKETS }, () => new Map<KeyEntry, number>())
   /** Names of each bucket's records, of this node and of others. */
   readonly #names = Array.from({ length: BUCKETS }, () => new Set<string>())

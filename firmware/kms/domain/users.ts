@@ -106,7 +106,6 @@ export class Users {
     log.info('users', `added ${id} (${realName}) as ${role} by ${caller.userId}`)
   }
 
-  /** Creates a user with a generated id in `namespace` and returns the full id. */
   async createWithGeneratedId(caller: Caller, namespace: Namespace, user: NewUser): Promise<string> {
     const id = userPrefix(namespace) + generatedId(this.#context.random)
     await this.create(caller, id, user)

@@ -27,7 +27,6 @@ const BYTES_MAX = SLOT_BYTES - HEADER_BYTES - 8 // conversions read words of eig
 const FACTOR = slot(4) // of putModulus
 const FREE = 5
 
-/** Assigns slots to the numbers of one operation. */
 export function slots<Name extends string>(...names: Name[]): Record<Name, number> {
   if (FREE + names.length >= SLOTS_MAX) throw new Error('no slot is left')
   return Object.fromEntries(names.map((name, i) => [name, slot(FREE + i)])) as Record<Name, number>
