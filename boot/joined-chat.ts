@@ -44,14 +44,16 @@ export function createChat({ platform, running, send, onLines }: JoinedChatOptio
 }
 
 function commandOf(platform: Platform, running: Running): FirmwareCommand {
-  const { launcher, heapMegabytes, makeDirectory } = platform.chat!
+  const { chat, settings } = platform
+  if (chat === null || settings.chat === undefined) throw new Error('This platform has no chat')
+  const { launcher, heapMegabytes, makeDirectory } = chat
   makeDirectory()
   return {
     serves: 'chat',
     launcher,
     program: chatProgramOf(running.program),
     readable: running.readable,
-    storeDirectory: platform.settings.chat!.directory,
+    storeDirectory: settings.chat.directory,
     heapMegabytes,
   }
 }

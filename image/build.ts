@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import SealedDatabase from 'better-sqlite3-multiple-ciphers'
+import { defined } from '../firmware/base/defined.ts'
 import { type BundledPackage, bundle as makeBundle } from '../tools/build.ts'
 import { assembleImage, makeImage, manifestOf, rawPublicKey } from '../tools/update-image.ts'
 import { openBootPrograms } from './boot-programs.ts'
@@ -54,7 +55,7 @@ async function build(): Promise<void> {
   const options = readOptions(process.argv.slice(2))
   const { architecture, output } = options
   const releaseKey = options.releaseKey === null ? null : rawPublicKey(createPublicKey(options.releaseKey))
-  const published = options.published === null ? null : await readPublished(options.published, releaseKey!)
+  const published = options.published === null ? null : await readPublished(options.published, defined(releaseKey))
   const { version, minimumVersion, rollbackFloor = '0.0', releaseNotes } = published?.manifest ?? options
   requireTools(options.secureBootKeys !== null)
   const scratch = mkdtempSync(`${tmpdir()}/coffer-image-`)
@@ -120,7 +121,7 @@ async function build(): Promise<void> {
     else if (published !== null) {
       const manifest = manifestOf(said, payload)
       expectSame(published.manifest, manifest)
-      write(`coffer-${version}.update`, assembleImage(payload, { ...published, manifest }, releaseKey!))
+      write(`coffer-${version}.update`, assembleImage(payload, { ...published, manifest }, defined(releaseKey)))
     }
     const files = [
       { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: secureBoot.sign(programs.loader.bytes) },

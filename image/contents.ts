@@ -46,9 +46,11 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
   'libuuid1',
 ]
 
+export const BUSYBOX = { package: 'busybox-static', path: 'bin/busybox' } // mounts, network, power
+
 /** Files as their package names them; on the image all of them are below /usr. */
 export const PROGRAMS: readonly { package: string; path: string }[] = [
-  { package: 'busybox-static', path: 'bin/busybox' }, // mounts, network, power
+  BUSYBOX,
   { package: 'util-linux', path: 'usr/bin/setpriv' }, // takes the firmware's privileges away
   { package: 'util-linux', path: 'sbin/blkdiscard' }, // busybox's cannot write zeros
   { package: 'e2fsprogs', path: 'sbin/mke2fs' },
@@ -57,8 +59,6 @@ export const PROGRAMS: readonly { package: string; path: string }[] = [
   { package: 'util-linux', path: 'usr/bin/partx' }, // and tells the kernel
   { package: 'chrony', path: 'usr/sbin/chronyd' }, // asks a time server
 ]
-
-export const BUSYBOX = PROGRAMS[0]!
 
 /** In the initramfs, beside busybox. */
 export const DMSETUP = { package: 'dmsetup', path: 'sbin/dmsetup' } // opens the root file system

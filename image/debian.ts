@@ -78,7 +78,7 @@ export function openDebian({ debian }: Architecture, cache: string): Debian {
     dependencies: (name) =>
       withLock(directory, () => show(name)('Depends') ?? '')
         .split(',')
-        .map((dependency) => dependency.trim().split(/[ :]/)[0]!),
+        .map((dependency) => dependency.trim().replace(/[ :].*$/s, '')),
     unpack: (locked) => {
       const unpacked = `${directory}/${locked.name}_${locked.sha256}`
       if (!existsSync(unpacked))

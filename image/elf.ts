@@ -1,5 +1,7 @@
 /** Reads and shortens programs: 64-bit little-endian ELF files, elf(5). */
 
+import { defined } from '../firmware/base/defined.ts'
+
 const MAGIC = Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1]) // ELF, 64 bits, little-endian
 // Where the header says it.
 const SEGMENT_TABLE = 0x20
@@ -24,8 +26,8 @@ export function neededLibraries(file: Buffer): string[] {
     const at = dynamic.offset + index * DYNAMIC_BYTES
     return { tag: number(file, at), value: number(file, at + 8) }
   })
-  const names = entries.find(({ tag }) => tag === DT_STRTAB)!.value
-  const segment = segments.find((s) => s.type === PT_LOAD && names >= s.address && names < s.address + s.bytes)!
+  const names = defined(entries.find(({ tag }) => tag === DT_STRTAB)).value
+  const segment = defined(segments.find((s) => s.type === PT_LOAD && names >= s.address && names < s.address + s.bytes))
   const start = names - segment.address + segment.offset
   return entries.filter(({ tag }) => tag === DT_NEEDED).map(({ value }) => text(file, start + value))
 }

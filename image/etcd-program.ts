@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { defined } from '../firmware/base/defined.ts'
 import type { Architecture } from './architecture.ts'
 import { withLock } from './lock.ts'
 import { run } from './run.ts'
@@ -48,7 +49,8 @@ export function hasGo(): boolean {
 export function openEtcdProgram(architecture: Architecture, cache: string): EtcdProgram | null {
   if (!hasGo()) return null
   const sources = ['main.go', 'go.mod', 'go.sum'].map((name) => readFileSync(`${SOURCES}/${name}`, 'utf8'))
-  const toolchain = /^toolchain (go\S+)$/m.exec(sources[1]!)![1]!
+  const toolchain = /^toolchain (go\S+)$/m.exec(sources.join('\n'))?.[1]
+  if (toolchain === undefined) throw new Error('go.mod names no toolchain')
   const environment = environmentFor(architecture, toolchain)
   const hash = createHash('sha256').update(JSON.stringify([sources, FLAGS, environment]))
   const directory = `${cache}/${architecture.debian}-${hash.digest('hex').slice(0, 16)}`
@@ -64,7 +66,7 @@ export function openEtcdProgram(architecture: Architecture, cache: string): Etcd
   const parts = JSON.parse(readFileSync(`${directory}/parts.json`, 'utf8')) as Pick<EtcdProgram, 'go' | 'modules'>
   return {
     name: 'etcd',
-    version: parts.modules.find(({ path }) => path === SERVER)!.version.slice(1),
+    version: defined(parts.modules.find(({ path }) => path === SERVER)).version.slice(1),
     ...parts,
     program: readFileSync(`${directory}/etcd`),
     licenses: readFileSync(`${directory}/LICENSES.txt`),
@@ -93,11 +95,11 @@ function build(output: string, env: Record<string, string>): void {
   const modules = [...new Set(listed.trim().split('\n'))].sort().flatMap((line) => {
     const [path, version, directory] = line.split('\t') as [string, string, string]
     if (version === '') return [] // our own
-    return [{ path, version, sum: sums.get(`${path} ${version}`)!, text: licenseTextIn(directory) }]
+    return [{ path, version, sum: defined(sums.get(`${path} ${version}`)), text: licenseTextIn(directory) }]
   })
   const own = {
     path: 'Go',
-    version: env.GOTOOLCHAIN!.slice('go'.length),
+    version: defined(env.GOTOOLCHAIN).slice('go'.length),
     text: licenseTextIn(go('env', 'GOROOT').trim()),
   }
   const parts = {

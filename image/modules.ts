@@ -4,7 +4,8 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { defined } from '../firmware/base/defined.ts'
 import type { Architecture } from './architecture.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { bytesOf, fileOf, type Tree } from './tree.ts'
@@ -31,7 +32,7 @@ export function openKernelModules({ name }: Architecture, { kernel }: Packages):
   const directory = `${kernel.directory}/lib/modules`
   const files = filesBelow(directory)
   const paths = new Map(files.filter((file) => file.endsWith('.ko')).map((file) => [nameOf(file), file]))
-  const list = files.find((file) => file.endsWith('/modules.builtin'))!
+  const list = defined(files.find((file) => file.endsWith('/modules.builtin')))
   const builtIn = new Set(readFileSync(`${directory}/${list}`, 'utf8').split('\n').map(nameOf))
   const known = new Map<string, Module>()
 
@@ -65,7 +66,7 @@ export function openKernelModules({ name }: Architecture, { kernel }: Packages):
   }
 
   return {
-    release: list.split('/')[0]!,
+    release: dirname(list),
     ordered: (names) => {
       const modules = names.map(open).filter((module) => module !== null)
       return [...new Set(modules.flatMap((module) => [...module.dependencies, module]))]
@@ -104,7 +105,7 @@ const nameOf = (path: string): string => basename(path.trim(), '.ko').replaceAll
 /** What a module says of itself under a name, `name=value`. */
 function describe(path: string): (name: string) => string[] {
   const text = readFileSync(path, 'latin1')
-  return (name) => [...text.matchAll(new RegExp(`\\0${name}=([^\\0]*)(?=\\0)`, 'g'))].map((match) => match[1]!)
+  return (name) => [...text.matchAll(new RegExp(`\\0${name}=([^\\0]*)(?=\\0)`, 'g'))].map(([, value = '']) => value)
 }
 
 /** Of a soft dependency, `pre: a b post: c`, what comes before. */

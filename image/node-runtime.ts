@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { defined } from '../firmware/base/defined.ts'
 import type { Architecture } from './architecture.ts'
 import { stripped } from './elf.ts'
 import { withLock } from './lock.ts'
@@ -24,7 +25,7 @@ export function openNodeRuntime({ npmPackage }: Architecture, cache: string): No
   const lock = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')) as {
     packages: Record<string, { version: string; integrity: string }>
   }
-  const { version, integrity } = lock.packages[`node_modules/${npmPackage}`]!
+  const { version, integrity } = defined(lock.packages[`node_modules/${npmPackage}`])
   const directory = `${cache}/${npmPackage}-${version}`
   if (!existsSync(directory))
     withLock(cache, () => {

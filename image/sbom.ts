@@ -144,7 +144,7 @@ const encode = (text: string): string => encodeURIComponent(text)
 /** The same content has the same number: RFC 9562, version 8. */
 function uuidOf(content: string): string {
   const bytes = createHash('sha256').update(content).digest().subarray(0, 16)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x80
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

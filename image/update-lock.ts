@@ -1,6 +1,7 @@
 /** `node image/update-lock.ts [x64] [arm64]` moves packages.lock.json to the newest versions in Debian's archive. */
 
 import { fileURLToPath } from 'node:url'
+import { defined } from '../firmware/base/defined.ts'
 import { type Architecture, readArchitecture } from './architecture.ts'
 import { packagesOf } from './contents.ts'
 import { openDebian } from './debian.ts'
@@ -25,7 +26,7 @@ function update(architecture: Architecture): void {
   }
   const packages = packagesOf(architecture).map((name) =>
     // The kernel's name changes with its binary interface; the package that is always called the same depends on it.
-    newest(name === architecture.kernelPackage ? debian.dependencies(name)[0]! : name),
+    newest(name === architecture.kernelPackage ? defined(debian.dependencies(name)[0]) : name),
   )
   lockPackages(architecture, packages)
   console.log(`${architecture.name}: ${packages.map(({ name, version }) => `${name} ${version}`).join(', ')}`)

@@ -14,6 +14,7 @@ import { openBackup, readSalt, recognise, type Source } from '../firmware/backup
 import { omissionText } from '../firmware/backup/restore-report.ts'
 import { fileSource } from '../firmware/backup/spool.ts'
 import { formatTime } from '../firmware/base/clock.ts'
+import { defined } from '../firmware/base/defined.ts'
 import { printable } from '../firmware/base/printable.ts'
 import { wipe } from '../firmware/base/secret.ts'
 import { deriveKey } from '../firmware/crypto/kdf.ts'
@@ -61,7 +62,7 @@ async function main(): Promise<number> {
   try {
     const backupPassphrase = await passphraseFrom(values['backup-passphrase-file'], 'Backup passphrase: ')
     const unlockPassphrase = await passphraseFrom(values['unlock-passphrase-file'], 'Unlock passphrase: ')
-    const descriptor = openSync(file!, 'r')
+    const descriptor = openSync(defined(file), 'r')
     try {
       await listBackup(
         () => fileSource(descriptor),

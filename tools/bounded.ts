@@ -11,6 +11,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../firmware/base/defined.ts'
 
 const USAGE = 'usage: node tools/bounded.ts MINUTES COMMAND [ARGUMENT]...'
 const MINUTE_MS = 60_000
@@ -24,10 +25,11 @@ async function main([minutes, command, ...parameters]: string[]): Promise<number
   if (command === undefined || !(limitMs > 0)) return complain(USAGE, 2)
   let status: number | null = null
   const end = (code: number) => {
-    if (status !== null) return signal(group!, 'SIGKILL') // asked twice
+    const pid = defined(group)
+    if (status !== null) return signal(pid, 'SIGKILL') // asked twice
     status = code
-    signal(group!, 'SIGTERM')
-    setTimeout(() => signal(group!, 'SIGKILL'), END_MS_MAX).unref()
+    signal(pid, 'SIGTERM')
+    setTimeout(() => signal(pid, 'SIGKILL'), END_MS_MAX).unref()
   }
   // Before there is a group: a signal that came in between would end this program and leave that one.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -52,7 +54,7 @@ async function main([minutes, command, ...parameters]: string[]): Promise<number
 
 async function exitCodeOf(child: ChildProcess): Promise<number> {
   const [code, by] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-  return code ?? 128 + constants.signals[by!]
+  return code ?? 128 + constants.signals[defined(by)]
 }
 
 async function leftOf(group: number): Promise<string[]> {

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core'
+import { defined } from '../firmware/base/defined.ts'
 
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 
@@ -13,7 +14,7 @@ export async function startBrowser(): Promise<Browser | null> {
 }
 
 export const startProfile = (directory: string, options: BrowserContextOptions): Promise<BrowserContext> =>
-  chromium.launchPersistentContext(directory, { ...options, executablePath: installed()!, args: ARGUMENTS })
+  chromium.launchPersistentContext(directory, { ...options, executablePath: defined(installed()), args: ARGUMENTS })
 
 const installed = () => PROGRAMS.find((path) => existsSync(path))
 const ARGUMENTS = process.getuid?.() === 0 ? ['--no-sandbox'] : []

@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
+import { defined } from '../firmware/base/defined.ts'
 import { INDEX_LENGTH_BYTES, type PageFile } from '../firmware/chat/process/page-files.ts'
 import { PAGE_OPTIONS } from './page-build.ts'
 
@@ -28,7 +29,7 @@ export async function buildChatPage(): Promise<BuiltPage> {
     ...PAGE_OPTIONS,
     entryPoints: { page: 'firmware/chat-page/main.tsx', style: 'firmware/chat-page/style.css' },
   })
-  const output = (extension: string) => outputFiles.find(({ path }) => path.endsWith(extension))!.contents
+  const output = (extension: string) => defined(outputFiles.find(({ path }) => path.endsWith(extension))).contents
   const script = named(output('.js'), 'js', 'text/javascript')
   const style = named(output('.css'), 'css', 'text/css')
   const icon = named(readFileSync(resolve(source, 'icon.svg')), 'svg', 'image/svg+xml')

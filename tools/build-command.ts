@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
+import { defined } from '../firmware/base/defined.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -37,7 +38,7 @@ export async function buildCommand(version = manifestVersion()): Promise<{ text:
       },
     ],
   })
-  return { text: outputFiles[0]!.text, metafile }
+  return { text: defined(outputFiles[0]).text, metafile }
 }
 
 /**
@@ -55,7 +56,7 @@ const partsOfNode: Plugin = {
       contents: `module.exports = require('${path}')`,
     }))
     onLoad({ filter: /./, namespace: 'parts of Node' }, ({ path }) => {
-      const parts = Object.keys(process.getBuiltinModule(path)!).map(
+      const parts = Object.keys(defined(process.getBuiltinModule(path))).map(
         (name) => `export const ${name} = /* @__PURE__ */ part('${name}')`,
       )
       return { contents: [`const part = (name) => require('${path}')[name]`, ...parts].join('\n') }

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
+import { defined } from '../firmware/base/defined.ts'
 import { PAGE_OPTIONS } from './page-build.ts'
 
 interface BuiltFile {
@@ -37,9 +38,11 @@ export async function buildConsole(): Promise<BuiltConsole> {
     plugins: [onDemandBesideMain],
   })
   const files = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))
-  const css = files.find(({ name }) => name.endsWith('.css'))!
-  const [entry, { imports }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === ENTRY)!
-  const main = files.find(({ name }) => name === basename(imports[0]!.path))!
+  const css = defined(files.find(({ name }) => name.endsWith('.css')))
+  const [entry, { imports }] = defined(
+    Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === ENTRY),
+  )
+  const main = defined(files.find(({ name }) => name === basename(defined(imports[0]).path)))
   const others = files.filter((file) => ![main, css].includes(file) && file.name !== basename(entry))
   const html = readFileSync(resolve(source, 'index.html'), 'utf8')
     .replace('/console/main.js', `/console/${main.name}`)

@@ -127,7 +127,7 @@ function bundledPackages(...metafiles: Metafile[]): BundledPackage[] {
   for (const [input, { bytesInOutput }] of outputs.flatMap(({ inputs }) => Object.entries(inputs))) {
     if (bytesInOutput === 0) continue // nobody uses what it has
     const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
-    if (match) names.add(match[1]!)
+    if (match?.[1] !== undefined) names.add(match[1])
   }
   return [...names].sort().map((name) => {
     const { version, license } = JSON.parse(

@@ -45,22 +45,22 @@ function emoji(directory: string): object {
     if (free.length > 0) codes.set(code, [...(codes.get(code) ?? []), ...free])
   }
   const mapping = read(directory, /^zulip_emoji_mapping-/, 'zulip_emoji_mapping/emoji_names.py')
-  for (const [, code, name, aliases] of mapping.matchAll(
+  for (const [, code = '', name = '', aliases = ''] of mapping.matchAll(
     /"([0-9a-f-]+)": \{\s*"canonical_name": "([^"]+)",\s*"aliases": \[([^\]]*)\]/g,
   ))
-    add(code!, [name!, ...strings(aliases!)])
+    add(code, [name, ...strings(aliases)])
   const terminal = read(directory, /^zulip_term-/, 'zulipterminal/unicode_emojis.py')
-  for (const [, name, code, aliases] of terminal.matchAll(
+  for (const [, name = '', code = '', aliases = ''] of terminal.matchAll(
     /\("([^"]+)", \{'code': '([0-9a-f-]+)', 'aliases': \[([^\]]*)\]/g,
   ))
-    add(code!, [name!, ...strings(aliases!)])
+    add(code, [name, ...strings(aliases)])
   const unicode = JSON.parse(read(directory, /^unicode-emoji-json-/, 'package/data-by-emoji.json')) as Record<
     string,
     { slug: string; emoji_version: string }
   >
   for (const [characters, { slug, emoji_version }] of Object.entries(unicode)) {
     const code = [...characters]
-      .map((character) => character.codePointAt(0)!.toString(16).padStart(4, '0'))
+      .map((character) => (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0'))
       .filter((point) => point !== 'fe0f')
       .join('-')
     if (Number(emoji_version) <= EMOJI_VERSION_MAX && !codes.has(code)) add(code, [slug])
@@ -77,9 +77,11 @@ function emoji(directory: string): object {
 function languages(directory: string): object {
   const mapping = read(directory, /^[Pp]ygments-/, 'pygments/lexers/_mapping.py')
   const names: Record<string, string> = {}
-  for (const [, name, aliases] of mapping.matchAll(/^ {4}'\w+': \('[\w.]+', '((?:[^'\\]|\\.)*)', \(([^)]*)\)/gm)) {
-    const known = strings(aliases!)
-    if (known.length > 0) names[name!] = known.map((alias) => alias.toLowerCase()).join(' ')
+  for (const [, name = '', aliases = ''] of mapping.matchAll(
+    /^ {4}'\w+': \('[\w.]+', '((?:[^'\\]|\\.)*)', \(([^)]*)\)/gm,
+  )) {
+    const known = strings(aliases)
+    if (known.length > 0) names[name] = known.map((alias) => alias.toLowerCase()).join(' ')
   }
   return { source: 'Pygments 2.18.0 (BSD-2-Clause); made by tools/chat-data.ts', languages: names }
 }
@@ -102,7 +104,7 @@ function disposableDomains(directory: string): object {
 }
 
 function strings(list: string): string[] {
-  return [...list.matchAll(/(['"])((?:(?!\1).)*)\1/g)].map(([, , text]) => text!)
+  return [...list.matchAll(/(['"])((?:(?!\1).)*)\1/g)].map(([, , text = '']) => text)
 }
 
 function read(directory: string, name: RegExp, member: string): string {

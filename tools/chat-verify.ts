@@ -164,8 +164,9 @@ function readArguments(): { file?: string; key?: string } {
     })
     const { key } = values
     if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw new Error(`--key: not 64 hex digits: ${key}`)
-    if (positionals.length !== 1 || values.help) throw new Error(HELP)
-    return { file: positionals[0]!, ...(key !== undefined && { key }) }
+    const [file, ...others] = positionals
+    if (file === undefined || others.length > 0 || values.help) throw new Error(HELP)
+    return { file, ...(key !== undefined && { key }) }
   } catch (error) {
     console.error((error as Error).message)
     return {}

@@ -12,18 +12,24 @@ const RANGE = '/proc/sys/net/ipv4/ip_local_port_range'
  * when the program comes to listen: ip(7).
  */
 export async function freePorts(count: number): Promise<number[]> {
-  const end = Number(readFileSync(RANGE, 'latin1').split('\t')[0])
+  const end = portsEnd()
   const ports = new Set<number>()
   while (ports.size < count) {
-    const port = FIRST + Math.floor(Math.random() * (end - FIRST))
+    const port = randomPort(end)
     if (await isFree(port)) ports.add(port)
   }
   return [...ports]
 }
 
+const portsEnd = (): number => Number.parseInt(readFileSync(RANGE, 'latin1'), 10)
+const randomPort = (end: number): number => FIRST + Math.floor(Math.random() * (end - FIRST))
+
 export async function freePort(): Promise<number> {
-  const [port] = await freePorts(1)
-  return port!
+  const end = portsEnd()
+  for (;;) {
+    const port = randomPort(end)
+    if (await isFree(port)) return port
+  }
 }
 
 async function isFree(port: number): Promise<boolean> {

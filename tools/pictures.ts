@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
+import { defined } from '../firmware/base/defined.ts'
 import { createClient, expectSuccess, root, startCoffer } from './bench/harness.ts'
 import { BROWSER_PACKAGES, startBrowser } from './browser.ts'
 import { bundle } from './build.ts'
@@ -88,7 +89,7 @@ type Take = (name: string, title?: string) => Promise<void>
 /** In a window of each look; a picture is named by its view and the look. */
 async function takeAll(work: (page: Page, take: Take) => Promise<void>): Promise<void> {
   for (const { name: look, ...window } of LOOKS) {
-    const context = await browser!.newContext({ ...window, ignoreHTTPSErrors: true, reducedMotion: 'reduce' })
+    const context = await defined(browser).newContext({ ...window, ignoreHTTPSErrors: true, reducedMotion: 'reduce' })
     const page = await context.newPage()
     await page.goto(`https://127.0.0.1:${coffer.port}/`)
     await work(page, async (name, title) => {

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { defined } from '../firmware/base/defined.ts'
 import {
   ADMIN,
   type BenchAnswer,
@@ -246,7 +247,7 @@ function createUser(call: Call, publicKeyOf: ReadonlyMap<string, KeyObject>): Us
     if (answer === null) interrupted[key.id] = (interrupted[key.id] ?? 0) + 1
     else if (Math.random() < VERIFIED_SHARE) {
       const signature = Buffer.from((JSON.parse(answer.text) as { signature: string }).signature, 'base64')
-      if (!isRight(key, publicKeyOf.get(key.id)!, message, digest, signature))
+      if (!isRight(key, defined(publicKeyOf.get(key.id)), message, digest, signature))
         throw new Error(`A wrong ${key.name} signature`)
       verified++
     }
@@ -259,8 +260,8 @@ function createUser(call: Call, publicKeyOf: ReadonlyMap<string, KeyObject>): Us
     const answer = await ask('POST', '/keys/generate', ADMIN, { ...parameters, id })
     if (answer !== null) made.push(id)
     if (made.length > KEYS_KEPT) {
-      const oldest = made.shift()!
-      if ((await ask('DELETE', `/keys/${oldest}`, ADMIN)) === null) made.unshift(oldest)
+      const oldest = made.shift()
+      if (oldest !== undefined && (await ask('DELETE', `/keys/${oldest}`, ADMIN)) === null) made.unshift(oldest)
     }
   }
 
@@ -290,7 +291,7 @@ function createUser(call: Call, publicKeyOf: ReadonlyMap<string, KeyObject>): Us
 
   return {
     async work() {
-      const work = urn[Math.floor(Math.random() * urn.length)]!
+      const work = defined(urn[Math.floor(Math.random() * urn.length)])
       await works[work]()
       counts[work]++
     },

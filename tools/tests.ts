@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { constants, tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { defined } from '../firmware/base/defined.ts'
 import type { TestJob, TestResult } from './tests/group.ts'
 import { heaviestFirst, KINDS, readMark, share, type TestFile, testFiles, testNames } from './tests/marks.ts'
 import { summary } from './tests/summary.ts'
@@ -181,11 +182,14 @@ async function runGroup(
   for (const signal of INTERRUPTIONS) process.on(signal, interrupt)
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
   for (const signal of INTERRUPTIONS) process.off(signal, interrupt)
-  return { files: linesOf(results).map((text) => JSON.parse(text)), ended: code ?? 128 + constants.signals[signal!] }
+  return {
+    files: linesOf(results).map((text) => JSON.parse(text)),
+    ended: code ?? 128 + constants.signals[defined(signal)],
+  }
 }
 
 function linesOfLeftOut({ share, long, device }: Options, places: string[], leftOut: readonly TestFile[]): string[] {
-  const [number, count] = share!.split('/').map(Number) as [number, number]
+  const [number, count] = defined(share).split('/').map(Number) as [number, number]
   const what = [long && '--long', device && '--device', ...places].filter(Boolean).join(' ')
   const others = Array.from({ length: count }, (_, index) => index + 1).filter((other) => other !== number)
   return [

@@ -5,6 +5,7 @@
 
 import { chmodSync, lchownSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../../firmware/base/defined.ts'
 
 const CLOSED = 0o700
 
@@ -25,10 +26,16 @@ export function giveTo(directory: string, id: number | null): void {
   }
 }
 
+/** Effective user and group. Coffer runs on Linux only, where Node has both functions. */
+export const currentUser = (): { uid: number; gid: number } => ({
+  uid: defined(process.geteuid?.()),
+  gid: defined(process.getegid?.()),
+})
+
 /** Takes back the directory, so that a later `giveTo` also covers files that the boot manager creates in it. */
 function takeBack(directory: string): void {
-  const us = process.geteuid!()
-  if (lstatSync(directory).uid === us) return
-  lchownSync(directory, us, process.getegid!())
+  const { uid, gid } = currentUser()
+  if (lstatSync(directory).uid === uid) return
+  lchownSync(directory, uid, gid)
   chmodSync(directory, CLOSED)
 }

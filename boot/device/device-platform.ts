@@ -72,7 +72,8 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
   }
   const partition = createDataPartition({ disk, forgetKeys, say })
   const problem = await partition.open()
-  if (problem !== null) say(`${problem[0]!.toUpperCase()}${problem.slice(1)}. Only a factory reset makes a new one.`)
+  if (problem !== null)
+    say(`${problem.charAt(0).toUpperCase()}${problem.slice(1)}. Only a factory reset makes a new one.`)
   const directory = problem === null ? DATA : NOWHERE
   const storeDirectory = problem === null ? STORE : `${NOWHERE}/store`
   if (problem === null) keepTime(`${DATA}/time`, statSync(RELEASE).mtimeMs)

@@ -7,6 +7,7 @@
  * root file system.
  */
 
+import { defined } from '../../firmware/base/defined.ts'
 import { isNewer } from '../../firmware/release/version.ts'
 import type { Incoming } from '../versions/incoming.ts'
 import { explain, SlotConflict, SlotError } from '../versions/slot-error.ts'
@@ -49,7 +50,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): DeviceSlots {
   let running: Running | null = null
 
   function openMachine(boot: NonNullable<DeviceSlotsOptions['boot']>): CountedBoot {
-    const incoming = createDeviceIncoming({ ...options, ...boot, isOnTrial: () => running!.trial })
+    const incoming = createDeviceIncoming({ ...options, ...boot, isOnTrial: () => defined(running).trial })
     return { ...boot, incoming }
   }
 

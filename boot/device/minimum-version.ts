@@ -69,13 +69,14 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
   let isGood = false
   let isCounted = counter === null
 
-  function write(next: Known): void {
+  function write(next: Known): Known {
     const text = next.count === null ? next.minimum : `${next.minimum} ${next.count}`
     writeDurably(
       path,
       seal(next.sealKey, Buffer.from(text), (bytes) => randomBytes(bytes)),
     )
     known = next
+    return next
   }
 
   function read(sealKey: Uint8Array): Known | null {
@@ -88,29 +89,35 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
 
   /** Returns the reason for withholding the key, or null. */
   function check(key: Uint8Array): string | null {
-    if (known === null) {
-      const sealKey = deriveSealKey(key, PURPOSE)
-      const isThere = existsSync(path)
-      const found = isThere ? read(sealKey) : null
-      if (found !== null) {
-        if (counter !== null && (found.count === null || found.count < counter.value))
-          return 'the record of the oldest version allowed is of an earlier start: older data have been put back'
-        known = found
-      } else if (isNew && isEmpty()) {
-        // An existing record belongs to the previous key, of an interrupted first start without a store.
-        write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
-      } else return `the record of the oldest version allowed ${isThere ? 'has been changed' : 'is missing'}`
-    }
-    if (isNewer(known!.minimum, version)) return `version ${version} is ${tooOld(known!.minimum)}`
+    const opened = known ?? open(key)
+    if (typeof opened === 'string') return opened
+    if (isNewer(opened.minimum, version)) return `version ${version} is ${tooOld(opened.minimum)}`
     if (isGood) raiseKnown()
     return null
+  }
+
+  /** Returns the record, or the reason for withholding the key. */
+  function open(key: Uint8Array): Known | string {
+    const sealKey = deriveSealKey(key, PURPOSE)
+    const isThere = existsSync(path)
+    const found = isThere ? read(sealKey) : null
+    if (found !== null) {
+      if (counter !== null && (found.count === null || found.count < counter.value))
+        return 'the record of the oldest version allowed is of an earlier start: older data have been put back'
+      known = found
+      return found
+    }
+    if (!isNew || !isEmpty())
+      return `the record of the oldest version allowed ${isThere ? 'has been changed' : 'is missing'}`
+    // An existing record belongs to the previous key, of an interrupted first start without a store.
+    return write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
   }
 
   function raiseKnown(): void {
     if (known !== null && isNewer(rollbackFloor, known.minimum)) write({ ...known, minimum: rollbackFloor })
   }
 
-  const next = (): number => Math.max(known!.count!, counter!.value) + 1
+  const next = (): number => Math.max(known?.count ?? 0, counter?.value ?? 0) + 1
 
   return {
     guard: (deviceKey) => {

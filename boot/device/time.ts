@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { defined } from '../../firmware/base/defined.ts'
 import type { Ntp } from '../../firmware/channel/protocol.ts'
 import { BUSYBOX, mustRunNow } from './system/programs.ts'
 
@@ -56,7 +57,7 @@ export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOpti
   function run(configuration: string, hosts: string): void {
     const child = start(configuration, hosts)
     running = child
-    createInterface({ input: child.stderr! }).on('line', (line) => {
+    createInterface({ input: defined(child.stderr) }).on('line', (line) => {
       if (running === child && line.includes('Selected source')) onTime()
     })
     child.on('error', () => {}) // `close` follows

@@ -7,6 +7,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { closeSync, rmSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
+import { defined } from '../../firmware/base/defined.ts'
 import { readDiskUsage } from '../../firmware/base/disk-space.ts'
 import { wipe } from '../../firmware/base/secret.ts'
 import type { EtcdAnswer, EtcdLaunch, EtcdState, EtcdStep, ToFirmware } from '../../firmware/channel/protocol.ts'
@@ -97,7 +98,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
       isRemoved = false
       isPortTaken = false
       removeSocket(directory)
-      return launchEtcd(runner, run!, lock)
+      return launchEtcd(runner, defined(run), lock)
     },
     onLaunch: (child) => {
       tellState({ running: true })
@@ -228,8 +229,8 @@ function removeSocket(directory: string): void {
 function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run: Run, lock: number | null) {
   const { launch, version, quotaBytes, identity, authority } = run
   const told = etcdParameters(launch, listenUrl(launch.peerUrl), version, quotaBytes)
-  const [file, ...parameters] = [...launcher, program, ...told]
-  const child = spawn(file!, parameters, {
+  const [file = program, ...parameters] = [...launcher, program, ...told]
+  const child = spawn(file, parameters, {
     cwd: directory,
     env: ETCD_ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe', lock ?? 'ignore', identity ?? 'ignore', authority ?? 'ignore'],
@@ -248,10 +249,10 @@ function conflictAt(listenUrl: string): string | null {
 
 /** Runs the program as its own user. */
 function versionOf({ launcher, program }: EtcdRunner): Promise<EtcdVersion> {
-  const [file, ...parameters] = [...launcher, program, '--version']
+  const [file = program, ...parameters] = [...launcher, program, '--version']
   const { promise, resolve, reject } = Promise.withResolvers<EtcdVersion>()
   execFile(
-    file!,
+    file,
     parameters,
     { cwd: '/', env: {}, timeout: VERSION_MS_MAX, killSignal: 'SIGKILL' },
     (error, printed) => {

@@ -1,6 +1,7 @@
 /** Command line and environment of etcd: https://etcd.io/docs/v3.6/op-guide/configuration/ */
 
 import { isIPv6 } from 'node:net'
+import { defined } from '../../firmware/base/defined.ts'
 import type { EtcdLaunch } from '../../firmware/channel/protocol.ts'
 import { WRITES_MAX } from '../../firmware/cluster/etcd/limits.ts'
 
@@ -93,7 +94,7 @@ const timeouts = (version: EtcdVersion): string[] =>
 
 /** URL of the firmware's listening address with the port that other members use. */
 export function listenUrlAt(host: string, peerUrl: string): string {
-  const [, port] = /:(\d+)$/.exec(peerUrl)!
+  const [, port] = defined(/:(\d+)$/.exec(peerUrl))
   const address = host === 'localhost' ? '127.0.0.1' : host
   return `https://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }

@@ -22,11 +22,11 @@ function portOwner(address: string, port: number): string | null {
   const wanted = isIPv4(address) ? littleEndian(address) : null
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6'])
     for (const line of read(file).split('\n').slice(1)) {
-      const [, local = '', , state, , , , uid] = line.trim().split(/\s+/)
+      const [, local = '', , state, , , , uid = ''] = line.trim().split(/\s+/)
       const [host = '', hexPort] = local.split(':')
       if (state !== LISTENING || Number.parseInt(hexPort ?? '', 16) !== port) continue
       const isInTheWay = wanted === null || ANY.test(host) || host === wanted || host === MAPPED + wanted
-      if (isInTheWay) return nameOf(uid!)
+      if (isInTheWay) return nameOf(uid)
     }
   return null
 }

@@ -5,7 +5,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync } from 'node:fs'
-import { giveTo } from '../base/owner.ts'
+import { currentUser, giveTo } from '../base/owner.ts'
 
 /** Id without an account: between the ranges of systemd-homed and of systemd's dynamic users (systemd.io, "Users, Groups"). */
 export const HOST_FIRMWARE_ID = 60_700
@@ -44,7 +44,7 @@ export function chooseFirmwareUser(
   say: (text: string) => void,
 ): FirmwareUser {
   const canSet = existsSync(SETPRIV)
-  if (process.geteuid!() !== 0) {
+  if (currentUser().uid !== 0) {
     const us: HostUser = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
     return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
   }
@@ -93,9 +93,9 @@ function privileges(ports: readonly (number | null)[]): string[] {
 
 /** Returns null if the firmware can run as this user and read the files, else the reason. */
 function tryAs(launcher: readonly string[], files: readonly string[]): string | null {
-  const [command, ...parameters] = launcher
+  const [command = SETPRIV, ...parameters] = launcher
   const script = 'for file; do test -r "$file" || { echo "$file"; exit 1; }; done'
-  const { status, stdout } = spawnSync(command!, [...parameters, '/bin/sh', '-c', script, 'sh', ...files], {
+  const { status, stdout } = spawnSync(command, [...parameters, '/bin/sh', '-c', script, 'sh', ...files], {
     encoding: 'utf8',
     env: {},
   })

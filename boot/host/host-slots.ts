@@ -36,6 +36,7 @@ const stateSchema = z.strictObject({
 })
 type State = z.infer<typeof stateSchema>
 type Place = State['active']
+type Trial = NonNullable<State['trial']>
 
 export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsOptions): Slots {
   const incomingPath = `${directory}/incoming`
@@ -58,23 +59,23 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   })
 
   /** Ends the trial and returns to the previous version. */
-  function leave(problem: string): null {
+  function leave({ slot }: Trial, problem: string): null {
     storeCopy.restore()
-    const fallback = describeFallback(nameOf(record.value.trial!.slot), problem)
+    const fallback = describeFallback(nameOf(slot), problem)
     record.saveIfPossible({ ...record.value, trial: null, fallback })
     return null
   }
 
-  function tryTrial(): Running | null {
-    const { slot, triesLeft, problem } = record.value.trial!
+  function tryTrial(trial: Trial): Running | null {
+    const { slot, triesLeft, problem } = trial
     const version = look(slot)
-    if ('problem' in version) return leave(version.problem)
-    if (triesLeft <= 0) return leave(problem ?? NOT_READY)
+    if ('problem' in version) return leave(trial, version.problem)
+    if (triesLeft <= 0) return leave(trial, problem ?? NOT_READY)
     try {
       if (triesLeft === TRIES || !storeCopy.exists()) storeCopy.make()
       record.save({ ...record.value, trial: { slot, triesLeft: triesLeft - 1, problem } })
     } catch (error) {
-      return leave(`it could not be tried because ${explain(error)}`)
+      return leave(trial, `it could not be tried because ${explain(error)}`)
     }
     return { ...version, trial: true, counted: false, fallback: null }
   }
@@ -123,10 +124,12 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   return {
     choose: () => {
       if (record.value.own !== own.version) {
-        if (record.value.trial !== null) leave(`version ${own.version} was installed`)
+        const { trial } = record.value
+        if (trial !== null) leave(trial, `version ${own.version} was installed`)
         record.saveIfPossible({ ...record.value, own: own.version, active: OWN, previous: OWN })
       }
-      const tried = record.value.trial === null ? null : tryTrial()
+      const { trial } = record.value
+      const tried = trial === null ? null : tryTrial(trial)
       dropUncommitted()
       if (tried !== null) return tried
       storeCopy.remove()

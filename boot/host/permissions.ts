@@ -4,6 +4,7 @@
  */
 
 import { chmodSync, statSync } from 'node:fs'
+import { currentUser } from '../base/owner.ts'
 import { SettingsError } from '../base/settings-error.ts'
 
 const READ_OR_WRITE = 0o066 // search permission without these reveals no content
@@ -21,7 +22,7 @@ export function checkPermissions(
   { firmwareId, chatId, etcdId }: { firmwareId: number | null; chatId: number | null; etcdId: number | null },
   say: (text: string) => void,
 ): void {
-  const us = process.geteuid!()
+  const { uid: us } = currentUser()
   const check = (path: string, forbidden: number, owners: readonly (number | null)[] = [us]): boolean => {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found === undefined) return false

@@ -45,7 +45,7 @@ export function launch(
   { serves, launcher, program, readable, storeDirectory, heapMegabytes }: FirmwareCommand,
   lock: number | null,
 ): ChildProcess {
-  const [file, ...parameters] = [
+  const [file = process.execPath, ...parameters] = [
     ...launcher,
     process.execPath,
     '--permission',
@@ -60,7 +60,7 @@ export function launch(
     ...heapFlags(serves, heapMegabytes),
     program,
   ]
-  return spawn(file!, parameters, {
+  return spawn(file, parameters, {
     cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
     env: FIRMWARE_ENVIRONMENT,
     // The fourth is the channel to the boot manager, CHANNEL_DESCRIPTOR. The last is the pipe to the chat or to the firmware,

@@ -63,7 +63,8 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     const startedAt = performance.now()
     const process = launch()
     child = process
-    for (const stream of [process.stdout!, process.stderr!]) {
+    for (const stream of [process.stdout, process.stderr]) {
+      if (stream === null) continue
       const lines = splitLines(options.onLines)
       stream.on('data', lines.write)
       stream.on('end', lines.end)
@@ -136,7 +137,7 @@ const unstarted = (error: unknown): string => {
 /** Ends its process group. Processes that have left the group may survive and hold the pipes open, so these are closed after a while. */
 function endRest(ended: ChildProcess): void {
   try {
-    process.kill(-ended.pid!, 'SIGKILL')
+    if (ended.pid !== undefined) process.kill(-ended.pid, 'SIGKILL')
   } catch {} // the group is empty
   const timeouts = setTimeout(() => {
     for (const stream of ended.stdio) stream?.destroy()

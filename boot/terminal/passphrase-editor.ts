@@ -37,7 +37,7 @@ export function createPassphraseEditor(): PassphraseEditor {
 
   const eraseCharacter = () => {
     while (length > 0) {
-      const byte = bytes[--length]!
+      const byte = bytes[--length] ?? 0
       bytes[length] = 0
       if ((byte & 0xc0) !== 0x80) return // the first byte of a UTF-8 character, not a continuation byte
     }

@@ -1,6 +1,7 @@
 /** Platform configuration registers of the SHA-256 bank: reading, extending, and policies on them. TPM 2.0 Library Part 3, 22 and 23.7. */
 
 import { createHash } from 'node:crypto'
+import { defined } from '../../firmware/base/defined.ts'
 import { SHA256, SHA256_BYTES } from './algorithms.ts'
 import { join, MalformedError, sized, u8, u16, u32 } from './bytes.ts'
 import { entity, PASSWORD, type Tpm } from './command.ts'
@@ -53,14 +54,14 @@ export function checkRegisters(tpm: Tpm, session: TpmSession, registers: Registe
 
 function digestOf(registers: Registers): Uint8Array {
   const hash = createHash('sha256')
-  for (const number of inOrder([...registers.keys()])) hash.update(registers.get(number)!)
+  for (const number of inOrder([...registers.keys()])) hash.update(defined(registers.get(number)))
   return hash.digest()
 }
 
 /** TPML_PCR_SELECTION: Part 2, 10.9.7. */
 function selection(numbers: readonly number[]): Uint8Array {
   const bitmap = new Uint8Array(BITMAP_BYTES)
-  for (const number of numbers) bitmap[number >> 3]! |= 1 << (number & 7)
+  for (const number of numbers) bitmap[number >> 3] = (bitmap[number >> 3] ?? 0) | (1 << (number & 7))
   return join(u32(1), u16(SHA256), u8(BITMAP_BYTES), bitmap)
 }
 

@@ -57,9 +57,10 @@ export function withStorageKey<T>(tpm: Tpm, work: (key: StorageKey) => T): T {
 function readKey(handle: number, area: Uint8Array): StorageKey {
   const reader = readerOf(area)
   if (!Buffer.from(TEMPLATE).equals(reader.bytes(TEMPLATE.length))) throw new MalformedError('not the key asked for')
-  const [x, y] = [reader.sized(), reader.sized()].map(padded)
+  const x = padded(reader.sized())
+  const y = padded(reader.sized())
   reader.end()
-  return { handle, name: nameOf(area), x: x!, y: y! }
+  return { handle, name: nameOf(area), x, y }
 }
 
 /** Name of an object: the hash of its public area. Part 1, 16. */

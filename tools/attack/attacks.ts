@@ -162,10 +162,9 @@ const crossSite: Attack = {
     const statuses: number[] = []
     for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
       for (const path of ['/lock', '/system/factory-reset']) {
-        statuses.push(
-          (await target.call('POST', path, { as: ADMIN, headers: headers as Record<string, string> })).status,
-        )
-        if (statuses.at(-1)! < 300) return { held: false, figures: `POST ${path} ${statuses.at(-1)}` }
+        const { status } = await target.call('POST', path, { as: ADMIN, headers: headers as Record<string, string> })
+        if (status < 300) return { held: false, figures: `POST ${path} ${status}` }
+        statuses.push(status)
       }
     }
     return { held: statuses.every((status) => status === 403), figures: statuses.join(' ') }
@@ -189,7 +188,7 @@ const longHeaders: Attack = {
         await target.call('GET', '/info', { from: 2, headers: { accept } })
         tookMs.set(name, [...(tookMs.get(name) ?? []), performance.now() - startedMs])
       }
-    const least = (name: string) => Math.min(...tookMs.get(name)!)
+    const least = (name: string) => Math.min(...(tookMs.get(name) ?? []))
     const times = Math.max(...Object.keys(accepts).map(least)) / least('ordinary')
     return { held: times < LONGER_MAX, figures: `${times.toFixed(1)} times as long as another of its length` }
   },

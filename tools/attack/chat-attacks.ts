@@ -1,6 +1,7 @@
 /** Attacks that members, guests and strangers of the chat may try. Contract sections 1.2, 1.6, 3.5.1 and 7.8 of the chat. */
 
 import { createHmac } from 'node:crypto'
+import { defined } from '../../firmware/base/defined.ts'
 import type { ChatTarget, TargetPerson } from './chat-target.ts'
 import type { Outcome } from './target.ts'
 
@@ -45,7 +46,7 @@ const guestsLink: ChatAttack = {
     await target.call('POST', '/invites', { as: member, values: { invitee_emails: 'new@example.org', stream_ids: [] } })
     const newest = { anchor: 'newest', num_before: 1, num_after: 0, apply_markdown: false }
     const told = (await target.call('GET', '/messages', { as: member, values: newest })).body.messages.at(-1).content
-    const key = /join\/#(\w+)/.exec(told)![1]
+    const [, key] = defined(/join\/#(\w+)/.exec(told))
     await setRole(target, member, GUEST)
     const values = { full_name: 'Newcomer', password: 'password of the newcomer' }
     const { status } = await target.call('POST', `/join/${key}`, { values })

@@ -2,6 +2,7 @@
 
 import { mkdirSync } from 'node:fs'
 import { request } from 'node:https'
+import { defined } from '../../firmware/base/defined.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import { createChatAuditLog } from '../../firmware/chat/host/chat-audit-log.ts'
 import { type Chat, createChat } from '../../firmware/chat/process/chat.ts'
@@ -112,7 +113,7 @@ export async function startChatTarget(directory: string, sign: () => Promise<num
       )
       const none = { topic: undefined, readBySender: undefined, local: undefined }
       const outgoing = { kind: 'direct', to: userIds, content: 'x', client: 'attack', ...none } as const
-      for (let count = 0; count < messages; count++) sendMessage(realm, realm.state.user.get(id)!, outgoing)
+      for (let count = 0; count < messages; count++) sendMessage(realm, defined(realm.state.user.get(id)), outgoing)
     },
     sign,
     auditLines: () => lines,
@@ -162,7 +163,7 @@ function callChat(port: number, method: string, path: string, { as, from = 1, va
       },
       async (answer) => {
         const text = Buffer.concat(await answer.toArray()).toString()
-        resolve({ status: answer.statusCode!, bytes: Buffer.byteLength(text), body: JSON.parse(text) })
+        resolve({ status: defined(answer.statusCode), bytes: Buffer.byteLength(text), body: JSON.parse(text) })
       },
     )
     sent.once('error', reject)

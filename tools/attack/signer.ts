@@ -2,6 +2,7 @@
 
 import { Agent, request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../firmware/base/defined.ts'
 import { basic } from './target.ts'
 
 export interface Signing {
@@ -18,7 +19,7 @@ export interface Signed {
 
 /** Each message is how many milliseconds to sign, and is answered by a `Signed`. */
 if (import.meta.main) {
-  const { port, connections, credentials } = JSON.parse(process.argv[2]!) as Signing
+  const { port, connections, credentials } = JSON.parse(defined(process.argv[2])) as Signing
   const agent = new Agent({ keepAlive: true, maxSockets: connections, rejectUnauthorized: false })
   const body = JSON.stringify({ mode: 'EdDSA', message: Buffer.alloc(32, 1).toString('base64') })
   const headers = {
@@ -52,6 +53,10 @@ if (import.meta.main) {
     )
     tookMs.sort((a, b) => a - b)
     const perSecond = (tookMs.length * 1000) / (performance.now() - startedMs)
-    process.send!({ perSecond, p99Ms: tookMs[Math.floor(tookMs.length * 0.99)] ?? Infinity, failures } satisfies Signed)
+    process.send?.({
+      perSecond,
+      p99Ms: tookMs[Math.floor(tookMs.length * 0.99)] ?? Infinity,
+      failures,
+    } satisfies Signed)
   })
 }

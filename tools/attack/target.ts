@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { heapFor } from '../../boot/device/early.ts'
 import { createSupervisor } from '../../boot/supervisor/supervisor.ts'
+import { defined } from '../../firmware/base/defined.ts'
 import type { ToBoot } from '../../firmware/channel/protocol.ts'
 import { residentMib } from '../bench/harness.ts'
 
@@ -166,7 +167,7 @@ function call(port: number, method: string, path: string, { as, from = 1, json, 
         const chunks: Buffer[] = []
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
         answer.once('error', reject)
-        answer.once('end', () => resolve({ status: answer.statusCode!, bytes: Buffer.concat(chunks) }))
+        answer.once('end', () => resolve({ status: defined(answer.statusCode), bytes: Buffer.concat(chunks) }))
       },
     )
     sent.once('timeout', () => sent.destroy(new Error('no answer')))

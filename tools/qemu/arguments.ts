@@ -1,6 +1,7 @@
 /** What a machine is made of, as arguments of qemu-system-x86_64 and qemu-system-aarch64 (QEMU 7.2 and newer). */
 
 import { existsSync } from 'node:fs'
+import { defined } from '../../firmware/base/defined.ts'
 
 export type QemuArchitecture = 'x64' | 'arm64'
 
@@ -172,7 +173,7 @@ export const endOf = ({ socket }: { socket: string }): string =>
 
 /** A network of 24 bits, with ports of 127.0.0.1 that lead to its machines; qemu(1) calls it `net`. */
 export function userNetwork({ forwards, isolated }: { forwards: Forward[]; isolated: boolean }): string {
-  const prefix = forwards[0]!.address.replace(/\.\d+$/, '') // its own addresses keep away from a guest's usual ones
+  const prefix = defined(forwards[0]).address.replace(/\.\d+$/, '') // its own addresses keep away from a guest's usual ones
   const net = `net=${prefix}.0/24,host=${prefix}.254,dns=${prefix}.253,dhcpstart=${prefix}.200`
   const forwarded = forwards.map(({ here, address, guest }) => `,hostfwd=tcp:127.0.0.1:${here}-${address}:${guest}`)
   return `user,id=net,${net},restrict=${isolated ? 'on' : 'off'}${forwarded.join('')}`

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../firmware/base/defined.ts'
 import { freePorts } from '../free-ports.ts'
 import {
   argumentsOf,
@@ -64,9 +65,9 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
   try {
     const architecture = parts.architecture ?? 'x64'
     const [api, ...others] = await freePorts(1 + guestPorts.length)
-    const forwards: [number, number][] = [[apiPort ?? api!, API_PORT]]
+    const forwards: [number, number][] = [[apiPort ?? defined(api), API_PORT]]
     if (chatPort !== undefined) forwards.push([chatPort, CHAT_PORT])
-    for (const [i, guest] of guestPorts.entries()) forwards.push([others[i]!, guest])
+    for (const [i, guest] of guestPorts.entries()) forwards.push([defined(others[i]), guest])
     const hardware: Hardware = {
       memoryMegabytes: MEMORY_MEGABYTES,
       accelerator: acceleratorOf(architecture),
@@ -120,9 +121,11 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
   const ports = new Map(hardware.forwards.map(([here, guest]) => [guest, here]))
   return {
     ...console,
-    pid: child.pid!,
-    apiPort: ports.get(API_PORT)!,
-    portTo: (guest) => ports.get(guest)!,
+    get pid() {
+      return defined(child.pid)
+    },
+    apiPort: defined(ports.get(API_PORT)),
+    portTo: (guest) => defined(ports.get(guest)),
     running: () => running,
     command,
     processors: async () => (await command('info registers -a').catch(String)).replaceAll(VECTOR_REGISTERS, ''),
@@ -178,9 +181,11 @@ async function startTpm(state: string, scratch: string): Promise<string> {
   const control = ['--ctrl', `type=unixio,path=${socket}`, '--terminate']
   const swtpm = spawnBound(['swtpm', 'socket', '--tpm2', '--tpmstate', `dir=${state}`, ...control], false)
   let complaints = ''
-  swtpm.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text
-  })
+  defined(swtpm.stderr)
+    .setEncoding('utf8')
+    .on('data', (text: string) => {
+      complaints += text
+    })
   swtpm.once('error', (error) => {
     complaints += error.message
   })

@@ -196,7 +196,7 @@ function told(failure: Failure): string {
 }
 
 function kill(file: string): void {
-  const at = [...underWay.get(file)!.tests].join(', ') || 'none that it has told of'
+  const at = [...(underWay.get(file)?.tests ?? [])].join(', ') || 'none that it has told of'
   console.error(`${relative(ROOT, file)} has not ended within ${FILE_MINUTES} minutes. It is killed, and was at: ${at}`)
   for (const pid of childrenOf(process.pid))
     if (commandLineOf(pid).split('\0').includes(file)) process.kill(pid, 'SIGKILL')

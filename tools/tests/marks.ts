@@ -46,7 +46,7 @@ export function share(files: readonly TestFile[], number: number, count: number)
     const weights = Array<number>(count).fill(0)
     for (const file of files.filter((file) => file.kind === kind).sort(heaviestFirst)) {
       const lightest = weights.indexOf(Math.min(...weights))
-      weights[lightest]! += file.seconds
+      weights[lightest] = (weights[lightest] ?? 0) + file.seconds
       if (lightest !== number - 1) leftOut.add(file)
     }
   }
@@ -58,4 +58,4 @@ export const heaviestFirst = (a: TestFile, b: TestFile): number => b.seconds - a
 const NAME = /\b(?:test|it|describe|suite)\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/gs
 
 /** Names of the tests in a file as they are written, templates unfilled: for a comparison of before and after. */
-export const testNames = (source: string): string[] => Array.from(source.matchAll(NAME), ([, , name]) => name!)
+export const testNames = (source: string): string[] => Array.from(source.matchAll(NAME), ([, , name = '']) => name)

@@ -26,7 +26,8 @@ function skips(results: readonly TestResult[]): string[] {
     for (const { reason } of skipped) {
       const files = byReason.get(reason) ?? new Map<string, number>()
       byReason.set(reason, files.set(file, (files.get(file) ?? 0) + 1))
-      for (const [, names] of reason.matchAll(INSTALLS)) for (const name of names!.trim().split(' ')) packages.add(name)
+      for (const [, names = ''] of reason.matchAll(INSTALLS))
+        for (const name of names.trim().split(' ')) packages.add(name)
     }
   if (byReason.size === 0) return []
   const lines = ['Skipped:']

@@ -96,7 +96,8 @@ function namesContent(attributes: Uint8Array, indirect: Uint8Array): boolean {
     const values = new DerReader(attribute.read(TAG.set))
     while (values.hasMore()) digests.push(values.read(TAG.octetString))
   }
-  return digests.length === 1 && hash('sha256', indirect, 'buffer').equals(digests[0]!)
+  const [digest, ...others] = digests
+  return digest !== undefined && others.length === 0 && hash('sha256', indirect, 'buffer').equals(digest)
 }
 
 function readCertificates(bag: Uint8Array | undefined): X509Certificate[] {

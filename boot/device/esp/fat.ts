@@ -62,7 +62,7 @@ function openFile(file: number): Fat {
   const table = readAt(file, shape.tableStart, shape.tableBytes)
   // Little-endian, as all supported processors. A version has some ten thousand clusters, and this code is interpreted.
   const links = entryBytes === 2 ? new Uint16Array(table.buffer) : new Uint32Array(table.buffer)
-  const next = (cluster: number) => links[cluster]! & 0x0fff_ffff
+  const next = (cluster: number) => (links[cluster] ?? 0) & 0x0fff_ffff
   const zeros = new Uint8Array(FREE_RUN * entryBytes)
   const isCluster = (cluster: number) => cluster >= 2 && cluster < clusters + 2
 
@@ -90,7 +90,7 @@ function openFile(file: number): Fat {
       const records = readAt(file, start, bytes)
       for (let offset = 0; offset < bytes; offset += RECORD_BYTES) {
         const record = records.subarray(offset, offset + RECORD_BYTES)
-        const [first, attributes] = [record[0]!, record[11]!]
+        const [first, attributes] = [record.readUInt8(0), record.readUInt8(11)]
         if (first === END) return entries
         if (first !== REMOVED && (attributes & 0x3f) === LONG_NAME) {
           pieces.push({ text: longPiece(record), at: start + offset })
@@ -193,9 +193,9 @@ interface Shape {
 
 function readShape(boot: Buffer): Shape {
   const sectorBytes = boot.readUInt16LE(11)
-  const clusterSectors = boot[13]!
+  const clusterSectors = boot.readUInt8(13)
   const reserved = boot.readUInt16LE(14)
-  const tables = boot[16]!
+  const tables = boot.readUInt8(16)
   if (boot.readUInt16LE(510) !== 0xaa55 || ![512, 1024, 2048, 4096].includes(sectorBytes))
     throw new FatError('it holds no FAT file system')
   if (clusterSectors === 0 || reserved === 0 || tables === 0) throw new FatError('its FAT file system is damaged')
@@ -237,7 +237,7 @@ function longPiece(record: Buffer): string {
 function shortName(record: Buffer): string {
   const part = (start: number, end: number, lowercase: number) => {
     const text = record.toString('latin1', start, end).trimEnd()
-    return record[12]! & lowercase ? text.toLowerCase() : text
+    return record.readUInt8(12) & lowercase ? text.toLowerCase() : text
   }
   const extension = part(8, 11, 0x10)
   return `${part(0, 8, 0x08)}${extension && '.'}${extension}`

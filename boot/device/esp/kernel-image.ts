@@ -34,10 +34,13 @@ export function inspectKernelImage(path: string, expected: Expected): void {
 
 function inspect(program: PortableExecutable, { architecture, version, root, secureBoot }: Expected): void {
   if (program.machine !== MACHINES[architecture]) throw new SlotError('The image is for another kind of processor')
-  for (const needed of SECTIONS)
-    if (!program.sections.some(({ name }) => name === needed))
-      throw new SlotError(`The image cannot be started: it has no section ${needed}`)
-  const read = (section: string) => program.read(program.sections.find(({ name }) => name === section)!)
+  const sectionOf = (needed: string) => {
+    const section = program.sections.find(({ name }) => name === needed)
+    if (section === undefined) throw new SlotError(`The image cannot be started: it has no section ${needed}`)
+    return section
+  }
+  for (const needed of SECTIONS) sectionOf(needed)
+  const read = (section: string) => program.read(sectionOf(section))
   // The boot loader sorts by this version: with another one, the image would start out of order.
   const named = releaseVersion(read('.osrel'))
   if (named !== version) throw new SlotError(`The image says that it is version ${named}, its manifest says ${version}`)
@@ -52,9 +55,9 @@ function releaseVersion(bytes: Buffer): string {
   const fields = new Map<string, string>()
   for (const line of bytes.toString().split('\n')) {
     const [, name, value] = /^([A-Z_]+)=(.*?)\0*$/.exec(line) ?? []
-    if (name !== undefined) fields.set(name, value!.replace(/^(["'])(.*)\1$/, '$2'))
+    if (name !== undefined && value !== undefined) fields.set(name, value.replace(/^(["'])(.*)\1$/, '$2'))
   }
   for (const field of ['IMAGE_VERSION', 'VERSION', 'VERSION_ID', 'BUILD_ID'])
-    if (fields.has(field)) return fields.get(field)!
+    if (fields.has(field)) return fields.get(field) ?? 'unknown'
   return 'unknown'
 }

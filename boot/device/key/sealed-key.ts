@@ -8,6 +8,7 @@
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { defined } from '../../../firmware/base/defined.ts'
 import { wipe } from '../../../firmware/base/secret.ts'
 import { DEVICE_KEY_BYTES, type DeviceKey } from '../../base/device-key-file.ts'
 import { MalformedError } from '../../tpm/bytes.ts'
@@ -41,11 +42,19 @@ export type OpenedDeviceKey =
   | { key: Uint8Array; counter: OpenedCounter | null }
   | Exclude<DeviceKey, { key: Uint8Array }>
 
+/** `isClosed`: no key may be used before the next start of the machine. */
+function readState(tpm: Tpm): { register7: Uint8Array; isClosed: boolean } {
+  const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
+  return {
+    register7: defined(registers.get(SECURE_BOOT)),
+    isClosed: !isZero(defined(registers.get(CLOSED_BY_US))),
+  }
+}
+
 /** Makes a key and stores it in the TPM. Throws an error of the TPM. */
 export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
-  const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
-  const register7 = registers.get(SECURE_BOOT)!
-  if (!isZero(registers.get(CLOSED_BY_US)!)) return { problem: `it cannot be made: ${CLOSED}` }
+  const { register7, isClosed } = readState(tpm)
+  if (isClosed) return { problem: `it cannot be made: ${CLOSED}` }
   const place = freePlace(tpm)
   if (place === null) return { problem: 'it cannot be made: the TPM is full of keys of earlier installations' }
   const key = createHash('sha256')
@@ -77,15 +86,16 @@ export function openSealed(tpm: Tpm, record: TpmSealedRecord): OpenedDeviceKey {
   const found = nameUnder(tpm, handle)
   if (found === null || !equal(found, name))
     return withhold('the TPM of this machine does not hold it: it is another machine, or its TPM was cleared')
-  const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
-  if (!isZero(registers.get(CLOSED_BY_US)!)) return withhold(CLOSED)
-  if (!equal(registers.get(SECURE_BOOT)!, register7))
+  const state = readState(tpm)
+  if (state.isClosed) return withhold(CLOSED)
+  if (!equal(state.register7, register7))
     return withhold('Secure Boot is not as it was when it was sealed: off, or with other keys (register 7 of the TPM)')
   return withStorageKey(tpm, (storageKey) => {
     if (!equal(storageKey.name, storageKeyName)) return withhold('the TPM answers with another storage key')
-    const value = counter === null ? null : readCounter(tpm, storageKey, counterUnder(counter))
+    const opened =
+      counter === null ? null : { handle: counter, value: readCounter(tpm, storageKey, counterUnder(counter)) }
     const key = unseal(tpm, storageKey, { handle, name }, conditions(register7, counter))
-    return { key, counter: counter === null ? null : { handle: counter, value: value! } }
+    return { key, counter: opened }
   })
 }
 

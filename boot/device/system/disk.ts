@@ -30,9 +30,10 @@ export async function findDisk(sysfs = '/sys', appearMsMax = APPEAR_MS_MAX): Pro
   const deadline = performance.now() + appearMsMax
   for (;;) {
     const disks = lookForDisks(sysfs)
-    if (disks.length === 1) return disks[0]!
-    if (disks.length > 1)
+    const [disk, ...others] = disks
+    if (others.length > 0)
       throw new DiskError(`${disks.map(({ disk }) => disk).join(' and ')} both hold a Coffer; remove all but one`)
+    if (disk !== undefined) return disk
     if (performance.now() > deadline)
       throw new DiskError(`no disk has the partitions ${[ESP_NAME, ...ROOT_NAMES].join(', ')} and ${DATA_NAME}`)
     await wait(LOOK_EVERY_MS)

@@ -18,7 +18,7 @@ export const ROOT_BLOCK_BYTES = 4096
 /** Null if the command line names none. */
 export function readRootName(commandLine: string): RootName | null {
   const [, blocks, hash] = /(?:^|\s)coffer\.root=(\d{1,9}):([0-9a-f]{64})(?:[\s\0]|$)/.exec(commandLine) ?? []
-  return blocks === undefined ? null : { blocks: Number(blocks), hash: hash! }
+  return blocks === undefined || hash === undefined ? null : { blocks: Number(blocks), hash }
 }
 
 /** True if the root file system at `path` has this name: the first block of its tree has the root hash. */
