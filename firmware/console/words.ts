@@ -305,6 +305,8 @@ export const keyMechanism = (name: string): string => {
   if (name === 'BIP340_Signature') return 'Sign (Schnorr, BIP 340)'
   if (name === 'AES_Encryption_CBC') return 'Encrypt (AES-CBC)'
   if (name === 'AES_Decryption_CBC') return 'Decrypt (AES-CBC)'
+  if (name === 'XAES_Encryption_GCM') return 'Encrypt (XAES-256-GCM)'
+  if (name === 'XAES_Decryption_GCM') return 'Decrypt (XAES-256-GCM)'
   const [, use, rest] = /^RSA_(Signature|Decryption)_(.+)$/.exec(name) ?? []
   return rest ? `${use === 'Signature' ? 'Sign' : 'Decrypt'} (RSA ${rest.replace('_', ', ')})` : name
 }

@@ -7,11 +7,14 @@ import {
   type EncryptMode,
   HASHES,
   type HashName,
+  HMAC_HASHES,
+  type HmacMode,
   KEY_TYPES,
   type KeyType,
   type MlDsaKeyType,
   type SignMode,
 } from './types.ts'
+import { XAES_KEY_BYTES } from './xaes.ts'
 
 // ---- key types
 
@@ -110,6 +113,9 @@ export const MECHANISMS = [
   'AES_Decryption_CBC',
   'ML_DSA_Signature',
   'ML_DSA_Signature_EXTERNAL_MU',
+  'XAES_Encryption_GCM',
+  'XAES_Decryption_GCM',
+  'HMAC',
 ] as const
 export type Mechanism = (typeof MECHANISMS)[number]
 
@@ -126,6 +132,14 @@ export function sortMechanisms(names: readonly MechanismName[]): MechanismName[]
   return MECHANISMS.flatMap((mechanism) => byMechanism.get(mechanism) ?? [])
 }
 
+/** True for a mechanism of a NetHSM's key type that its published clients do not know. Contract section 4.6. */
+export const isUnknownMechanism = (name: MechanismName): boolean => name === 'HMAC' || isXaes(name)
+
+const isXaes = (name: MechanismName): boolean => name === 'XAES_Encryption_GCM' || name === 'XAES_Decryption_GCM'
+
+/** Length that a mechanism requires of the key; undefined if any will do. */
+export const requiredBytes = (name: MechanismName): number | undefined => (isXaes(name) ? XAES_KEY_BYTES : undefined)
+
 export function mechanismFits(name: MechanismName, type: KeyType): boolean {
   const mechanism = canonical(name)
   switch (mechanism) {
@@ -137,6 +151,9 @@ export function mechanismFits(name: MechanismName, type: KeyType): boolean {
       return type === 'EC_P256K1'
     case 'AES_Encryption_CBC':
     case 'AES_Decryption_CBC':
+    case 'XAES_Encryption_GCM':
+    case 'XAES_Decryption_GCM':
+    case 'HMAC':
       return type === 'Generic'
     case 'ML_DSA_Signature':
     case 'ML_DSA_Signature_EXTERNAL_MU':
@@ -159,6 +176,7 @@ export const SIGN_MODE_NAMES = [
   'BIP340',
   'ML_DSA',
   'ML_DSA_EXTERNAL_MU',
+  ...HMAC_HASHES.map((hash) => `HMAC_${hash}` as const),
 ] as const
 type SignModeName = (typeof SIGN_MODE_NAMES)[number]
 
@@ -167,8 +185,9 @@ export const DECRYPT_MODES: readonly DecryptMode[] = [
   'PKCS1',
   ...HASHES.map((hash): DecryptMode => `OAEP_${hash}`),
   'AES_CBC',
+  'XAES_GCM',
 ]
-export const ENCRYPT_MODES: readonly EncryptMode[] = ['AES_CBC']
+export const ENCRYPT_MODES: readonly EncryptMode[] = ['AES_CBC', 'XAES_GCM']
 
 export const signMode = (name: SignModeName): SignMode => (name === 'ED25519' ? 'EdDSA' : name)
 
@@ -202,6 +221,12 @@ function permissionsOf(mechanism: Mechanism): Permissions {
       return permissions({ encrypt: ['AES_CBC'] })
     case 'AES_Decryption_CBC':
       return permissions({ decrypt: ['AES_CBC'] })
+    case 'XAES_Encryption_GCM':
+      return permissions({ encrypt: ['XAES_GCM'] })
+    case 'XAES_Decryption_GCM':
+      return permissions({ decrypt: ['XAES_GCM'] })
+    case 'HMAC':
+      return permissions({ sign: HMAC_HASHES.map((hash): HmacMode => `HMAC_${hash}`) })
     default: {
       const hash = mechanism.slice(mechanism.lastIndexOf('_') + 1) as HashName
       if (mechanism.startsWith('RSA_Decryption_OAEP_')) return permissions({ decrypt: [`OAEP_${hash}`] })

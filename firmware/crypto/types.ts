@@ -26,9 +26,30 @@ export type CurveKeyType = EcKeyType | 'Curve25519'
 export const HASHES = ['MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512'] as const
 export type HashName = (typeof HASHES)[number]
 
-export type SignMode = 'PKCS1' | `PKCS1_${HashName}` | `PSS_${HashName}` | 'EdDSA' | 'ECDSA' | 'BIP340' | MlDsaMode
-export type DecryptMode = 'RAW' | 'PKCS1' | `OAEP_${HashName}` | 'AES_CBC'
-export type EncryptMode = 'AES_CBC'
+/** SHA-2 and SHA-3, as HMAC uses them. */
+export const HMAC_HASHES = [
+  'SHA224',
+  'SHA256',
+  'SHA384',
+  'SHA512',
+  'SHA3_224',
+  'SHA3_256',
+  'SHA3_384',
+  'SHA3_512',
+] as const
+export type HmacMode = `HMAC_${(typeof HMAC_HASHES)[number]}`
+
+export type SignMode =
+  | 'PKCS1'
+  | `PKCS1_${HashName}`
+  | `PSS_${HashName}`
+  | 'EdDSA'
+  | 'ECDSA'
+  | 'BIP340'
+  | MlDsaMode
+  | HmacMode
+export type DecryptMode = 'RAW' | 'PKCS1' | `OAEP_${HashName}` | EncryptMode
+export type EncryptMode = 'AES_CBC' | 'XAES_GCM'
 
 /**
  * RSA: big-endian without leading zero bytes. Other types: an uncompressed point, or the bytes of RFC 8032 or FIPS 204. Null for
@@ -67,10 +88,23 @@ export interface ScryptCost {
  * before they return the promise, so the caller may wipe them at once.
  */
 export interface CryptoPool {
-  /** `context` is for the mode ML_DSA only. */
+  /** `context` is for the mode ML_DSA, and for HMAC with a key derived from it: see `macOf`. */
   sign(key: KeyHandle, mode: SignMode, message: Uint8Array, context?: Uint8Array): Promise<Uint8Array>
-  decrypt(key: KeyHandle, mode: DecryptMode, encrypted: Uint8Array, iv?: Uint8Array): Promise<Uint8Array>
-  encrypt(key: KeyHandle, mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Promise<Uint8Array>
+  /** `associatedData` is for the mode XAES_GCM only. */
+  decrypt(
+    key: KeyHandle,
+    mode: DecryptMode,
+    encrypted: Uint8Array,
+    iv?: Uint8Array,
+    associatedData?: Uint8Array,
+  ): Promise<Uint8Array>
+  encrypt(
+    key: KeyHandle,
+    mode: EncryptMode,
+    message: Uint8Array,
+    iv: Uint8Array,
+    associatedData?: Uint8Array,
+  ): Promise<Uint8Array>
   /** `bits` is for RSA and Generic only. */
   generate(type: KeyType, bits?: number): Promise<KeyPair>
   /**

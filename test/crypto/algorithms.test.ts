@@ -48,7 +48,10 @@ BIP340_Signature | EC_P256K1 | sign BIP340
 AES_Encryption_CBC | Generic | encrypt AES_CBC
 AES_Decryption_CBC | Generic | decrypt AES_CBC
 ML_DSA_Signature | ML_DSA_44 ML_DSA_65 ML_DSA_87 | sign ML_DSA
-ML_DSA_Signature_EXTERNAL_MU | ML_DSA_44 ML_DSA_65 ML_DSA_87 | sign ML_DSA_EXTERNAL_MU`
+ML_DSA_Signature_EXTERNAL_MU | ML_DSA_44 ML_DSA_65 ML_DSA_87 | sign ML_DSA_EXTERNAL_MU
+XAES_Encryption_GCM | Generic | encrypt XAES_GCM
+XAES_Decryption_GCM | Generic | decrypt XAES_GCM
+HMAC | Generic | sign HMAC_SHA224 HMAC_SHA256 HMAC_SHA384 HMAC_SHA512 HMAC_SHA3_224 HMAC_SHA3_256 HMAC_SHA3_384 HMAC_SHA3_512`
   .trim()
   .split('\n')
   .map((row) => row.split(' | ').map((cell) => cell.trim().split(' ')))

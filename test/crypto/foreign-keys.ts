@@ -6,12 +6,12 @@ import { CURVES, isMlDsaKeyType } from '../../firmware/crypto/algorithms.ts'
 import { parsePrivateKeyPem } from '../../firmware/crypto/encoding/import-pem.ts'
 import { ML_DSA_SETS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
 import { computeRsaKey, encodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
-import type { EcKeyType, KeyType, MlDsaKeyType, SignMode } from '../../firmware/crypto/types.ts'
+import type { EcKeyType, EncryptMode, KeyType, MlDsaKeyType, SignMode } from '../../firmware/crypto/types.ts'
 import { numbersOf } from './rsa-keys.ts'
 
 export interface Kind {
   type: KeyType
-  mode: SignMode | 'AES_CBC'
+  mode: SignMode | EncryptMode
   bits?: number
 }
 
@@ -23,6 +23,8 @@ export const KINDS: readonly Kind[] = [
   { type: 'Curve25519', mode: 'EdDSA' },
   ...ML_DSA_SETS.map((type) => ({ type, mode: 'ML_DSA' }) as const),
   { type: 'Generic', mode: 'AES_CBC', bits: 256 },
+  { type: 'Generic', mode: 'XAES_GCM', bits: 256 },
+  { type: 'Generic', mode: 'HMAC_SHA256', bits: 256 },
 ]
 
 export const nameOf = ({ type, mode, bits }: Kind): string => `${type}${bits ?? ''} ${mode}`

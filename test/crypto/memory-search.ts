@@ -1,5 +1,6 @@
 /** Looks for keys in the memory of another process, in every form in which the engines hold their numbers. proc(5). */
 
+import { createCipheriv, createHmac } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { shake256 } from '@noble/hashes/sha3.js'
@@ -10,6 +11,7 @@ import { latticeOf } from '../../firmware/crypto/engine/ml-dsa/sets.ts'
 import { expandedMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 import type { KeyType, MlDsaKeyType } from '../../firmware/crypto/types.ts'
+import { HMAC_CONTEXT } from './remembering-program.ts'
 import { toBigInt } from './rsa-keys.ts'
 
 export interface Traces {
@@ -85,7 +87,21 @@ function patternsOf(secret: Uint8Array): Buffer[] {
 
 function bytesOf(type: KeyType, stored: Uint8Array): Uint8Array[] {
   if (isMlDsaKeyType(type)) return mlDsaSecrets(type, stored)
+  if (type === 'Generic') return [stored, ...genericSecrets(stored)]
   return type === 'Curve25519' ? [stored, ...Object.values(expand(stored))] : [stored]
+}
+
+/** K1 and the derived key of XAES, and that of a MAC with a context. */
+function genericSecrets(key: Uint8Array): Uint8Array[] {
+  if (key.length !== 32) return []
+  const encrypt = (block: Uint8Array) => createCipheriv('aes-256-ecb', key, null).update(block)
+  const l = BigInt(`0x${encrypt(new Uint8Array(16)).toString('hex')}`)
+  const k1 = ((l << 1n) & (2n ** 128n - 1n)) ^ (l >> 127n === 1n ? 0x87n : 0n)
+  const masked = (counter: bigint) =>
+    Buffer.from((((counter << 112n) | (0x5800n << 96n)) ^ k1).toString(16).padStart(32, '0'), 'hex')
+  const derived = [1n, 2n].map((counter) => encrypt(masked(counter)))
+  const macKey = createHmac('sha256', key).update(HMAC_CONTEXT).digest()
+  return [Buffer.from(k1.toString(16).padStart(32, '0'), 'hex'), ...derived, macKey]
 }
 
 /** The seed, rho' and K, s1 and the rest as they are packed, and transformed as the engine holds them. FIPS 204. */

@@ -3,15 +3,18 @@
 import { copySecret } from '../../firmware/base/secret.ts'
 import { parsePrivateKeyPem } from '../../firmware/crypto/encoding/import-pem.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
-import type { DecryptMode, KeyHandle, KeyPair, KeyType, SignMode } from '../../firmware/crypto/types.ts'
+import type { EncryptMode, KeyHandle, KeyPair, KeyType, SignMode } from '../../firmware/crypto/types.ts'
 
 const DISGUISE = 0x5a
+
+const XAES_NONCE = new Uint8Array(24)
+export const HMAC_CONTEXT = new Uint8Array(Buffer.from('context'))
 
 /** With this argument, workers wipe nothing. */
 export const CARELESS = 'careless'
 
 export type Order =
-  | { use: number; type: KeyType; mode: SignMode | 'AES_CBC'; disguised: string }
+  | { use: number; type: KeyType; mode: SignMode | EncryptMode; disguised: string }
   | { import: KeyType; disguised: string }
   | { generate: KeyType; bits?: number }
   | { forget: number }
@@ -50,7 +53,11 @@ if (process.send !== undefined) {
   const use = async ({ use: ref, type, mode, disguised }: Extract<Order, { use: number }>): Promise<void> => {
     const key = { ref, type, load: () => undisguise(disguised) }
     const digest = new Uint8Array(DIGESTS[type] ?? 32).fill(1)
-    if (mode === 'AES_CBC') await pool.decrypt(key, mode satisfies DecryptMode, message, new Uint8Array(16))
+    if (mode === 'AES_CBC') await pool.decrypt(key, mode, message, new Uint8Array(16))
+    else if (mode === 'XAES_GCM') {
+      const encrypted = await pool.encrypt(key, mode, message, XAES_NONCE)
+      await pool.decrypt(key, mode, encrypted, XAES_NONCE)
+    } else if (mode === 'HMAC_SHA256') await pool.sign(key, mode, message, HMAC_CONTEXT)
     else for (let i = 0; i < 3; i++) await pool.sign(key, mode, digest)
   }
   const importKey = async (type: KeyType, disguised: string): Promise<KeyPair> => {

@@ -1,19 +1,22 @@
 /**
- * Known answers: a deterministic signature of each algorithm, with fixed keys, messages and random bytes. Each signature is
- * checked before it leaves, but by the same arithmetic; this test is independent. FIPS 140-3, 10.3.2 (IG 10.3.A).
+ * Known answers: a deterministic signature of each algorithm, with fixed keys, messages and random bytes, and one encryption with
+ * XAES. Each signature is checked before it leaves, but by the same arithmetic; this test is independent. FIPS 140-3, 10.3.2
+ * (IG 10.3.A).
  */
 
 import { hash } from 'node:crypto'
-import { hexToBytes } from '@noble/hashes/utils.js'
+import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { CURVES } from '../algorithms.ts'
 import { openCurveKey } from '../ec/private-key.ts'
 import { products as chosen } from '../engine/choice.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Products } from '../engine/float/emitter.ts'
+import { openGenericKey } from '../generic-key.ts'
 import type { Random } from '../random.ts'
 import { computeRsaKey, type RsaPrivateKey } from '../rsa/encoding.ts'
 import { openRsa } from '../rsa/private-key.ts'
 import type { CurveKeyType, EcKeyType, SignMode } from '../types.ts'
+import { XAES_KEY_BYTES } from '../xaes.ts'
 
 interface KnownAnswer {
   /** Name such as "ECDSA with EC_P256". */
@@ -22,18 +25,19 @@ interface KnownAnswer {
   isRight(): boolean
 }
 
-/** One test for each signing algorithm, on the code that the worker uses. */
+/** One test for each algorithm, on the code that the worker uses. */
 export function knownAnswers(engine: Engine, products: Products = chosen): KnownAnswer[] {
-  return QUESTIONS.map(({ algorithm, sha256, sign }) => ({
+  return QUESTIONS.map(({ algorithm, sha256, compute }) => ({
     algorithm,
-    isRight: () => hash('sha256', sign(engine, products), 'hex') === sha256,
+    isRight: () => hash('sha256', compute(engine, products), 'hex') === sha256,
   }))
 }
 
 interface Question {
   algorithm: string
+  /** Hash of the correct signature or ciphertext. */
   sha256: string
-  sign(engine: Engine, products: Products): Uint8Array
+  compute(engine: Engine, products: Products): Uint8Array
 }
 
 /** Replaces random bytes: the salt of PSS, the random part of ECDSA nonces, aux_rand of BIP-340. */
@@ -64,7 +68,7 @@ const RFC_5054 = [
 const rsa = (mode: SignMode, sha256: string): Question => ({
   algorithm: `RSA, ${mode}`,
   sha256,
-  sign: (engine) => {
+  compute: (engine) => {
     const key = openRsa(rsaKey(), ones, engine)
     const signature = key.sign(mode, counting(32))
     key.wipe()
@@ -75,7 +79,7 @@ const rsa = (mode: SignMode, sha256: string): Question => ({
 const curve = (type: CurveKeyType, mode: SignMode, key: Uint8Array, message: Uint8Array, sha256: string): Question => ({
   algorithm: `${mode} with ${type}`,
   sha256,
-  sign: (_engine, products) => {
+  compute: (_engine, products) => {
     const opened = openCurveKey(type, key, ones, products)
     const signature = opened.sign(mode, message)
     opened.wipe()
@@ -111,6 +115,23 @@ export const QUESTIONS: readonly Question[] = [
     ones(32),
     '5e4524446dec0a7405c5d34d2e84cc91d540ea7a71486c6a2886bb20e26395d0',
   ),
+  // The second vector of C2SP's page.
+  {
+    algorithm: 'XAES-256-GCM',
+    sha256: 'e6df6111d7e3c53c37b172c12d5bf748735eb9cbba8293d4fa84ac3527eb4521',
+    compute: () => {
+      const key = openGenericKey(new Uint8Array(XAES_KEY_BYTES).fill(3))
+      const nonce = utf8ToBytes('ABCDEFGHIJKLMNOPQRSTUVWX')
+      const encrypted = key.encrypt(
+        'XAES_GCM',
+        utf8ToBytes('XAES-256-GCM'),
+        nonce,
+        utf8ToBytes('c2sp.org/XAES-256-GCM'),
+      )
+      key.wipe()
+      return encrypted
+    },
+  },
   ecdsa('BrainpoolP256', '5c61340926b3ccc3851ec1e85f1ddae9c0075e7e425e9395d6768bd55a082d22'),
   ecdsa('BrainpoolP384', 'e5fd03d48f99b28bf00f17f7f053d6efa6f8e4ae88c71762736b4743c196035c'),
   ecdsa('BrainpoolP512', '44baa2e49aa4e3774748c871ad4e472e6e2775773e27a18bd5f10bdc17b8803b'),

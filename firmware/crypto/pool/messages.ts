@@ -6,8 +6,22 @@ import type { MessageBatch, Packer, Unpacker } from './message-encoding.ts'
 
 export type Task =
   | { do: 'sign'; ref: number; mode: SignMode; message: Uint8Array; context: Uint8Array | undefined }
-  | { do: 'decrypt'; ref: number; mode: DecryptMode; message: Uint8Array; iv: Uint8Array | undefined }
-  | { do: 'encrypt'; ref: number; mode: EncryptMode; message: Uint8Array; iv: Uint8Array }
+  | {
+      do: 'decrypt'
+      ref: number
+      mode: DecryptMode
+      message: Uint8Array
+      iv: Uint8Array | undefined
+      associatedData: Uint8Array | undefined
+    }
+  | {
+      do: 'encrypt'
+      ref: number
+      mode: EncryptMode
+      message: Uint8Array
+      iv: Uint8Array
+      associatedData: Uint8Array | undefined
+    }
   | { do: 'generate'; type: KeyType; bits: number | undefined }
   | { do: 'import'; type: Exclude<KeyType, 'RSA'>; data: Uint8Array; expanded: Uint8Array | undefined }
   | ({ do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
@@ -59,11 +73,11 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
   ],
   decrypt: [
     ['ref', 'mode'],
-    ['message', 'iv'],
+    ['message', 'iv', 'associatedData'],
   ],
   encrypt: [
     ['ref', 'mode'],
-    ['message', 'iv'],
+    ['message', 'iv', 'associatedData'],
   ],
   generate: [['type', 'bits'], []],
   import: [['type'], ['data', 'expanded']],

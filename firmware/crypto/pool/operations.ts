@@ -1,10 +1,10 @@
 /** Common interface for opened keys of all types in a worker. Contract sections 4.4, 6.1 and 6.2. */
 
 import { CofferError } from '../../base/error.ts'
-import { copySecret, wipe } from '../../base/secret.ts'
-import { decryptAesCbc, encryptAesCbc } from '../aes.ts'
+import { copySecret } from '../../base/secret.ts'
 import { checkBits, isMlDsaKeyType } from '../algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from '../ec/private-key.ts'
+import { openGenericKey } from '../generic-key.ts'
 import { generateMlDsa, importMlDsa, openMlDsa } from '../ml-dsa/private-key.ts'
 import { type Random, systemRandom } from '../random.ts'
 import { wipeRsaKey } from '../rsa/encoding.ts'
@@ -15,8 +15,13 @@ import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from '../ty
 export interface OpenedKey {
   /** Throws CofferError `invalid` if the key does not support the operation. The caller owns the results. */
   sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
-  decrypt(mode: DecryptMode, encrypted: Uint8Array, iv: Uint8Array | undefined): Uint8Array
-  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Uint8Array
+  decrypt(
+    mode: DecryptMode,
+    encrypted: Uint8Array,
+    iv: Uint8Array | undefined,
+    associatedData: Uint8Array | undefined,
+  ): Uint8Array
+  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array, associatedData: Uint8Array | undefined): Uint8Array
   wipe(): void
 }
 
@@ -33,16 +38,7 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
     const key = isMlDsaKeyType(type) ? openMlDsa(type, privateKey, random) : openCurveKey(type, privateKey, random)
     return { sign: key.sign, wipe: key.wipe, decrypt: unfit('decrypt'), encrypt: unfit('encrypt') }
   }
-  const secret = copySecret(privateKey)
-  return {
-    sign: unfit('sign'),
-    decrypt: (mode, encrypted, iv) => {
-      if (mode !== 'AES_CBC') throw new CofferError('invalid', `mode: ${mode} does not fit Generic keys`)
-      return decryptAesCbc(secret, iv, encrypted)
-    },
-    encrypt: (_mode, message, iv) => encryptAesCbc(secret, iv, message),
-    wipe: () => wipe(secret),
-  }
+  return openGenericKey(privateKey)
 }
 
 export function generateKey(type: KeyType, bits: number | undefined, random: Random): KeyPair {

@@ -79,10 +79,18 @@ export function createPool({ workers = threadsFor(totalmem()), entry, startLater
     start,
     sign: (key, mode, message, context) =>
       bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message), context: context && copy(context) }, key),
-    decrypt: (key, mode, encrypted, iv) =>
-      bytesOf(use, { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), iv: iv && copy(iv) }, key),
-    encrypt: (key, mode, message, iv) =>
-      bytesOf(use, { do: 'encrypt', ref: key.ref, mode, message: copy(message), iv: copy(iv) }, key),
+    decrypt: (key, mode, encrypted, iv, associatedData) =>
+      bytesOf(
+        use,
+        { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), ...copied({ iv, associatedData }) },
+        key,
+      ),
+    encrypt: (key, mode, message, iv, associatedData) =>
+      bytesOf(
+        use,
+        { do: 'encrypt', ref: key.ref, mode, message: copy(message), iv: copy(iv), ...copied({ associatedData }) },
+        key,
+      ),
     generate: (type, bits) => pairOf(type === 'RSA' ? search : use, { do: 'generate', type, bits }),
     importRsa: (primeP, primeQ, publicExponent, claims) =>
       pairOf(search, {
@@ -116,6 +124,11 @@ export function createPool({ workers = threadsFor(totalmem()), entry, startLater
     },
   }
 }
+
+const copied = <Names extends string>(arrays: Readonly<Record<Names, Uint8Array | undefined>>) =>
+  Object.fromEntries(
+    (Object.entries(arrays) as [Names, Uint8Array | undefined][]).map(([name, bytes]) => [name, bytes && copy(bytes)]),
+  ) as Record<Names, Uint8Array | undefined>
 
 const threadsFor = (memoryBytes: number): number =>
   Math.min(availableParallelism(), Math.floor(memoryBytes / BYTES_PER_THREAD))

@@ -180,9 +180,9 @@ function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Ui
     case 'sign':
       return key.sign(task.mode, task.message, task.context)
     case 'decrypt':
-      return key.decrypt(task.mode, task.message, task.iv)
+      return key.decrypt(task.mode, task.message, task.iv, task.associatedData)
     case 'encrypt':
-      return key.encrypt(task.mode, task.message, task.iv)
+      return key.encrypt(task.mode, task.message, task.iv, task.associatedData)
   }
 }
 

@@ -19,7 +19,9 @@ const SUBJECT_BYTES_MAX = 1024 // X.520 allows 64 to 255 characters; some progra
 const DIGEST = '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
 const BLOCK = 'AAAAAAAAAAAAAAAAAAAAAA=='
 
-const iv = base64Text.nullish()
+const iv = base64Text
+  .nullish()
+  .meta({ description: '16 bytes for AES_CBC, 24 for XAES_GCM, which takes none to encrypt.' })
 const signRequest = z
   .strictObject({
     mode: z.enum(SIGN_MODE_NAMES),

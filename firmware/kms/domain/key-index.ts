@@ -1,7 +1,6 @@
 /** The index of stored keys, so that requests need not open records. It follows the store's records only. */
 
-import { isMlDsaKeyType } from '../../crypto/algorithms.ts'
-import type { KeyType } from '../../crypto/types.ts'
+import { isMlDsaKeyType, isUnknownMechanism } from '../../crypto/algorithms.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
@@ -26,13 +25,14 @@ export interface NamespaceKeys {
   readonly namespace: Namespace
   readonly entries: Map<string, KeyEntry>
   readonly ids: SortedIds
-  /** Number of keys whose types published clients do not know. */
+  /** Number of keys whose types or mechanisms published clients do not know. */
   unknownToClients: number
   readonly version: ListVersion
 }
 
-/** Published clients fail on the complete list if it has an unknown type. Contract section 4.6. */
-export const isKnownToClients = ({ type }: { type: KeyType }): boolean => !isMlDsaKeyType(type)
+/** Published clients fail on the complete list if it has an unknown type or mechanism. Contract section 4.6. */
+export const isKnownToClients = ({ type, mechanisms }: Pick<KeyMetadata, 'type' | 'mechanisms'>): boolean =>
+  !isMlDsaKeyType(type) && !mechanisms.some(isUnknownMechanism)
 
 /** Never reset, because workers outlive a lock. */
 let lastRef = 0

@@ -2,7 +2,13 @@
 
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
-import { type KeyTypeName, type MechanismName, mechanismFits, resolveImport } from '../../crypto/algorithms.ts'
+import {
+  type KeyTypeName,
+  type MechanismName,
+  mechanismFits,
+  requiredBytes,
+  resolveImport,
+} from '../../crypto/algorithms.ts'
 import { type ClaimedPublic, checkClaimed } from '../../crypto/encoding/import-pem.ts'
 import type { RsaClaims } from '../../crypto/rsa/generate.ts'
 import type { CryptoPool, KeyPair, KeyType } from '../../crypto/types.ts'
@@ -15,18 +21,24 @@ export type KeyMaterial =
 export interface KeySpec {
   type: KeyType
   typeName: KeyTypeName
+  /** Length of a Generic key. */
+  bytes?: number | undefined
 }
 
-/** Throws `invalid` if a mechanism does not fit the type. */
-export function assertFit(mechanisms: readonly MechanismName[], type: KeyType): void {
-  for (const mechanism of mechanisms)
+/** Throws `invalid` if a mechanism does not fit the type or the length. */
+export function assertFit(mechanisms: readonly MechanismName[], { type, bytes }: KeySpec): void {
+  for (const mechanism of mechanisms) {
     if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
+    const required = requiredBytes(mechanism)
+    if (required !== undefined && bytes !== required)
+      throw new CofferError('invalid', `${mechanism} needs a key of ${required * 8} bits`)
+  }
 }
 
-export const kindOf = (typeName: KeyTypeName, material: KeyMaterial): KeySpec => ({
-  type: resolveImport(typeName, 'data' in material ? material.data.length : 0),
-  typeName,
-})
+export function kindOf(typeName: KeyTypeName, material: KeyMaterial): KeySpec {
+  const bytes = 'data' in material ? material.data.length : undefined
+  return { type: resolveImport(typeName, bytes ?? 0), typeName, bytes }
+}
 
 /** Throws `invalid` for a malformed key, or if a claimed public part does not match. */
 export async function importPair(

@@ -7,6 +7,7 @@ import { type MechanismName, type Permissions, permits } from '../../crypto/algo
 import { type CsrSubject, createCsr } from '../../crypto/encoding/csr.ts'
 import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
 import type { DecryptMode, EncryptMode, SignMode } from '../../crypto/types.ts'
+import { XAES_NONCE_BYTES } from '../../crypto/xaes.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import { isUsableWith } from './key-directory.ts'
@@ -26,7 +27,10 @@ interface Actor {
  */
 export type Input = () => Uint8Array
 
-const IV_BYTES = 16 // AES block
+/** AES-CBC: a block. XAES: a nonce. */
+const IV_BYTES: Readonly<Record<EncryptMode, number>> = { AES_CBC: 16, XAES_GCM: XAES_NONCE_BYTES }
+
+const hasIv = (mode: DecryptMode): mode is EncryptMode => Object.hasOwn(IV_BYTES, mode)
 
 export class KeyUse {
   readonly #context: Context
@@ -49,24 +53,25 @@ export class KeyUse {
         assertPermitted(key.mechanisms, 'sign', mode)
         if (label !== undefined && mode !== 'ML_DSA')
           throw new CofferError('invalid', 'context: it goes with the mode ML_DSA alone')
-        return this.#context.pool.sign(this.#keys.handle(key), mode, input, label)
+        const derivation = isHmac(mode) ? hmacContext(key.mechanisms) : label
+        return this.#context.pool.sign(this.#keys.handle(key), mode, input, derivation)
       }),
     )
   }
 
-  /** `iv`: 16 bytes for AES_CBC, ignored in other modes. */
+  /** `iv`: for AES_CBC and XAES_GCM, ignored in other modes. */
   decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
     return this.#use(actor, id, 'decrypt', async (key) =>
       useAndWipe(encrypted, (input) => {
         const vector = iv?.()
         assertPermitted(key.mechanisms, 'decrypt', mode)
-        if (mode !== 'AES_CBC') return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
-        return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector))
+        if (!hasIv(mode)) return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
+        return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector, mode))
       }),
     )
   }
 
-  /** Generates a random `iv` if it is missing. */
+  /** Generates a random `iv` if it is missing. Throws `invalid` for a given one of XAES_GCM, which must never be used twice. */
   encrypt(
     actor: Actor,
     id: string,
@@ -76,9 +81,12 @@ export class KeyUse {
   ): Promise<{ encrypted: Uint8Array; iv: Uint8Array }> {
     return this.#use(actor, id, 'encrypt', async (key) => {
       const [encrypted, vector] = useAndWipe(message, (input) => {
-        const vector = iv?.() ?? this.#context.random(IV_BYTES)
+        const vector = iv?.() ?? this.#context.random(IV_BYTES[mode])
         assertPermitted(key.mechanisms, 'encrypt', mode)
-        return [this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector)), vector] as const
+        if (mode === 'XAES_GCM' && iv !== null)
+          throw new CofferError('invalid', 'iv: XAES_GCM takes a random one, which the answer has')
+        const encrypted = this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector, mode))
+        return [encrypted, vector] as const
       })
       return { encrypted: await encrypted, iv: vector }
     })
@@ -158,7 +166,16 @@ function assertPermitted<Use extends keyof Permissions>(
     throw new CofferError('invalid', `No mechanism of the key permits ${use} ${mode}`)
 }
 
-function checkedIv(iv: Uint8Array | undefined): Uint8Array {
-  if (iv?.length !== IV_BYTES) throw new CofferError('invalid', `iv: ${IV_BYTES} bytes are needed`)
+function checkedIv(iv: Uint8Array | undefined, mode: EncryptMode): Uint8Array {
+  const bytes = IV_BYTES[mode]
+  if (iv?.length !== bytes) throw new CofferError('invalid', `iv: ${bytes} bytes are needed`)
   return iv
 }
+
+const isHmac = (mode: SignMode): boolean => mode.startsWith('HMAC_')
+
+const HMAC_CONTEXT = new TextEncoder().encode('coffer hmac key')
+
+/** One key must not serve two algorithms: contract section 6.1. */
+const hmacContext = (mechanisms: readonly MechanismName[]): Uint8Array | undefined =>
+  mechanisms.every((name) => name === 'HMAC') ? undefined : HMAC_CONTEXT

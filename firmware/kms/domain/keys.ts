@@ -54,7 +54,8 @@ export class Keys extends KeyAttributes {
   ): Promise<string> {
     const { type, bits } = resolveGenerate(typeName, length)
     if (key.mechanisms.length === 0) throw new CofferError('invalid', 'mechanisms: at least one is needed')
-    return this.#create(caller, id, key, { type, typeName }, () => this.context.pool.generate(type, bits))
+    const kind = { type, typeName, bytes: bits && Math.ceil(bits / 8) }
+    return this.#create(caller, id, key, kind, () => this.context.pool.generate(type, bits))
   }
 
   async importFields(
@@ -89,10 +90,11 @@ export class Keys extends KeyAttributes {
     caller: Caller,
     wanted: string | undefined,
     { mechanisms, tags, label }: NewKey,
-    { type, typeName }: KeySpec,
+    kind: KeySpec,
     make: () => Promise<KeyPair>,
   ): Promise<string> {
-    assertFit(mechanisms, type)
+    assertFit(mechanisms, kind)
+    const { type, typeName } = kind
     const namespaceKeys = this.index.of(caller.namespace)
     const id = wanted ?? generatedId(this.context.random)
     this.#assertFree(namespaceKeys, id)

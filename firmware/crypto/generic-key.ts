@@ -1,0 +1,65 @@
+/** Generic keys: AES-CBC, XAES-256-GCM and HMAC (RFC 2104, FIPS 198-1). Contract sections 6.1 and 6.2. */
+
+import { createHmac } from 'node:crypto'
+import { CofferError } from '../base/error.ts'
+import { copySecret, wipe } from '../base/secret.ts'
+import { decryptAesCbc, encryptAesCbc } from './aes.ts'
+import { type DecryptMode, type EncryptMode, HMAC_HASHES, type HmacMode, type SignMode } from './types.ts'
+import { openXaes, type XaesKey } from './xaes.ts'
+
+interface OpenedGenericKey {
+  sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
+  decrypt(
+    mode: DecryptMode,
+    encrypted: Uint8Array,
+    iv: Uint8Array | undefined,
+    associatedData: Uint8Array | undefined,
+  ): Uint8Array
+  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array, associatedData: Uint8Array | undefined): Uint8Array
+  wipe(): void
+}
+
+/** Copies the key, until `wipe`. */
+export function openGenericKey(key: Uint8Array): OpenedGenericKey {
+  const secret = copySecret(key)
+  let xaes: XaesKey | undefined
+  const openedXaes = (): XaesKey => {
+    xaes ??= openXaes(secret)
+    return xaes
+  }
+  return {
+    sign: (mode, message, context) => macOf(secret, hashOf(mode), message, context),
+    decrypt: (mode, encrypted, iv, associatedData) => {
+      if (mode === 'XAES_GCM') return openedXaes().decrypt(iv ?? NO_NONCE, encrypted, associatedData)
+      if (mode !== 'AES_CBC') throw misfit(mode)
+      return decryptAesCbc(secret, iv, encrypted)
+    },
+    encrypt: (mode, message, iv, associatedData) =>
+      mode === 'XAES_GCM' ? openedXaes().encrypt(iv, message, associatedData) : encryptAesCbc(secret, iv, message),
+    wipe: () => {
+      xaes?.wipe()
+      wipe(secret)
+    },
+  }
+}
+
+const NO_NONCE = new Uint8Array()
+
+const misfit = (mode: string): CofferError => new CofferError('invalid', `mode: ${mode} does not fit Generic keys`)
+
+function hashOf(mode: SignMode): string {
+  const hash = HMAC_HASHES.find((name) => mode === (`HMAC_${name}` satisfies HmacMode))
+  if (hash === undefined) throw misfit(mode)
+  return hash.toLowerCase().replace('_', '-')
+}
+
+/** With `context` the key of the MAC is HMAC-SHA-256 of it: a key that encrypts, too, serves no two algorithms with the same bytes. */
+function macOf(secret: Uint8Array, hash: string, message: Uint8Array, context: Uint8Array | undefined): Uint8Array {
+  if (context === undefined) return createHmac(hash, secret).update(message).digest()
+  const derived = createHmac('sha256', secret).update(context).digest()
+  try {
+    return createHmac(hash, derived).update(message).digest()
+  } finally {
+    wipe(derived)
+  }
+}
