@@ -8,6 +8,7 @@ import {
   acknowledge,
   createQueue,
   type EventBody,
+  fullBytes,
   type Merge,
   type Prepared,
   type Queue,
@@ -22,6 +23,8 @@ const ANSWERED_AT_ONCE_MAX = 64 // polls answered before other requests get a tu
 const SWEEP_MS = 60_000
 const HEARTBEAT_MS = 45_000
 const HEARTBEAT_SPREAD_MS = 10_000
+const BYTES_MAX = 256 * 1024 * 1024 // of memory
+const SAVED_PART = 1 / 8 // of the bytes in memory, in characters: what is restored shares fewer texts
 
 export interface Publication {
   readonly type: string
@@ -61,9 +64,12 @@ export interface EventHub {
   queuesOf(userId: number): Iterable<Queue>
   /** True if the user has an event queue. Skip the work for users without one. */
   hasQueue(userId: number): boolean
-  /** Returns the queues in the format of `restore`, without the content of messages for which `isGone` is true. */
-  save(isGone: (messageId: number) => boolean): { id: string; json: string }[]
-  restore(saved: readonly string[]): void
+  /**
+   * Yields queues in the format of `restore`, without the content of messages for which `isGone` is true. The smallest come first;
+   * the largest are omitted if all together exceed `charactersMax` or the hub's own bound.
+   */
+  save(isGone: (messageId: number) => boolean, charactersMax?: number): Iterable<{ id: string; json: string }>
+  restore(saved: Iterable<string>): void
   /** Drops queues without a poll for longer than their lifespan. */
   sweep(): void
   readonly size: number
@@ -93,6 +99,8 @@ interface HubOptions {
   /** Must be monotonic. */
   nowMs?: () => number
   heartbeatMs?: () => number
+  /** Bytes of memory of all queues. */
+  bytesMax?: number
 }
 
 export function createEventHub({
@@ -100,8 +108,9 @@ export function createEventHub({
   oldEvents,
   nowMs = () => performance.now(),
   heartbeatMs = () => HEARTBEAT_MS + Math.random() * HEARTBEAT_SPREAD_MS,
+  bytesMax = BYTES_MAX,
 }: HubOptions): EventHub {
-  const queues = createQueueSet(nowMs)
+  const queues = createQueueSet(nowMs, bytesMax)
   const sweeper = setInterval(sweep, SWEEP_MS).unref()
 
   const knows = ({ shape: { level } }: Queue, type: string): boolean =>
@@ -165,7 +174,6 @@ export function createEventHub({
           queues.push(queue, delivery)
           if (queue.poll !== null) woken.add(queue)
         }
-        queues.makeRoom()
         answer([...woken])
       },
     }
@@ -201,13 +209,32 @@ export function createEventHub({
     return promise
   }
 
-  function save(isGone: (messageId: number) => boolean): { id: string; json: string }[] {
+  function* save(
+    isGone: (messageId: number) => boolean,
+    charactersMax = Number.POSITIVE_INFINITY,
+  ): Generator<{ id: string; json: string }> {
     const kept = new Map<Prepared, string | null>() // queues share events
     const keep = (event: Prepared): string | null => {
       if (!kept.has(event)) kept.set(event, withoutGone(event, isGone))
       return kept.get(event)!
     }
-    return Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue, keep) }))
+    let left = Math.min(bytesMax * SAVED_PART, charactersMax)
+    for (const queue of [...queues.all()].sort((a, b) => fullBytes(a) - fullBytes(b))) {
+      const json = saveQueue(queue, keep)
+      left -= json.length
+      if (left < 0) return
+      yield { id: queue.id, json }
+    }
+  }
+
+  function restore(saved: Iterable<string>): void {
+    const texts = new Map<string, Prepared>()
+    const share = (text: string): Prepared => {
+      const known = texts.get(text) ?? { text, uses: 0 }
+      texts.set(text, known)
+      return known
+    }
+    for (const text of saved) queues.restore(readQueue(text, nowMs(), share))
   }
 
   function sweep(): void {
@@ -241,9 +268,7 @@ export function createEventHub({
     queuesOf: queues.ofUser,
     hasQueue: queues.hasAnyOf,
     save,
-    restore(saved) {
-      for (const text of saved) queues.restore(readQueue(text, nowMs()))
-    },
+    restore,
     sweep,
     get size() {
       return queues.size

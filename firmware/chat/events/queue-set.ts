@@ -1,9 +1,11 @@
-/** Event queues by user, and the bounds on their number and on the total size of their events. */
+/** Event queues by user, and the bounds on their number and on their memory. */
 
 import { badRequest } from '../base/error.ts'
 import {
   append,
   type EventBody,
+  entryBytes,
+  fullBytes,
   isFull,
   lastToMerge,
   type Merge,
@@ -11,11 +13,12 @@ import {
   type Queue,
   type QueueEntry,
   takeLast,
+  textBytes,
 } from './queue.ts'
 
 const QUEUES_MAX = 20_000
 const QUEUES_OF_USER_MAX = 64
-const TEXT_TOTAL_MAX = 128 * 1024 * 1024 // characters of undelivered events; each counts once, however many queues share it
+const SHARE_LEFT = 7 / 8 // of the bound, after room was made: queues are then sorted once for many events
 
 export interface UserEvent {
   body: EventBody
@@ -37,27 +40,28 @@ interface QueueSet {
   add(queue: Queue): void
   restore(queue: Queue): void
   drop(queue: Queue): void
-  /** Drops the queue if it is full. */
+  /** Drops the queue if it is full, and others if all together are too large. */
   push(queue: Queue, event: UserEvent): void
-  /** Releases the text of entries that have left a queue. */
+  /** Subtracts the memory of entries that have left a queue. */
   release(entries: readonly QueueEntry[]): void
-  /** Drops queues until the total size is within its bound. */
-  makeRoom(): void
   endPoll(queue: Queue, events: string): void
   readonly size: number
 }
 
-export function createQueueSet(nowMs: () => number): QueueSet {
+/** `bytesMax` bounds the memory of all queues. A text counts once, however many queues share it. */
+export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet {
   const queues = new Map<string, Queue>()
   const byUser = new Map<number, Set<Queue>>()
   const ofAllPublic = new Set<Queue>()
-  let textTotal = 0
+  let bytes = 0
 
   function add(queue: Queue): void {
+    bytes += queue.ownBytes
     queues.set(queue.id, queue)
     const own = byUser.get(queue.userId) ?? new Set()
     byUser.set(queue.userId, own.add(queue))
     if (queue.allPublicStreams) ofAllPublic.add(queue)
+    makeRoom()
   }
 
   function drop(queue: Queue): void {
@@ -66,13 +70,17 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     own?.delete(queue)
     if (own?.size === 0) byUser.delete(queue.userId)
     ofAllPublic.delete(queue)
-    release(queue.entries)
+    bytes -= queue.ownBytes
+    for (const { prepared } of queue.entries) releaseText(prepared)
     queue.entries = []
     endPoll(queue, '[]')
   }
 
   function release(entries: readonly QueueEntry[]): void {
-    for (const { prepared } of entries) if (--prepared.uses === 0) textTotal -= prepared.text.length
+    for (const entry of entries) {
+      bytes -= entryBytes(entry)
+      releaseText(entry.prepared)
+    }
   }
 
   function endPoll(queue: Queue, events: string): void {
@@ -90,26 +98,33 @@ export function createQueueSet(nowMs: () => number): QueueSet {
       const joined = last === undefined ? body : merge.join(last.merge!.body, body)
       if (last !== undefined) release([takeLast(queue)])
       const own = last === undefined ? prepared : { text: JSON.stringify(joined), uses: 0 }
-      hold(own)
-      append(queue, { prepared: own, tail, merge: { key: merge.key, body: joined } })
-    } else {
-      hold(prepared)
-      append(queue, { prepared, tail })
-    }
+      hold(queue, { prepared: own, tail, merge: { key: merge.key, body: joined } })
+    } else hold(queue, { prepared, tail })
     if (isFull(queue)) drop(queue)
+    else makeRoom()
   }
 
-  function hold(prepared: Prepared): void {
-    if (prepared.uses++ === 0) textTotal += prepared.text.length
+  function hold(queue: Queue, entry: Omit<QueueEntry, 'id'>): void {
+    append(queue, entry)
+    bytes += entryBytes(entry)
+    holdText(entry.prepared)
   }
 
-  /** Drops the queues with the most text first. */
+  function holdText(prepared: Prepared): void {
+    if (prepared.uses++ === 0) bytes += textBytes(prepared.text)
+  }
+
+  function releaseText(prepared: Prepared): void {
+    if (--prepared.uses === 0) bytes -= textBytes(prepared.text)
+  }
+
+  /** Drops the largest queues first, of equal ones the least recently polled. */
   function makeRoom(): void {
-    while (textTotal > TEXT_TOTAL_MAX) {
-      let longest: Queue | undefined
-      for (const queue of queues.values()) if (queue.textLength > (longest?.textLength ?? 0)) longest = queue
-      if (longest === undefined) return
-      drop(longest)
+    if (bytes <= bytesMax) return
+    const largest = [...queues.values()].sort((a, b) => fullBytes(b) - fullBytes(a) || (isOlder(a, b) ? -1 : 1))
+    for (const queue of largest) {
+      if (bytes <= bytesMax * SHARE_LEFT) return
+      drop(queue)
     }
   }
 
@@ -129,13 +144,12 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     },
     add,
     restore(queue) {
-      for (const { prepared } of queue.entries) hold(prepared)
+      for (const { prepared } of queue.entries) holdText(prepared)
       add(queue)
     },
     drop,
     push,
     release,
-    makeRoom,
     endPoll,
     get size() {
       return queues.size

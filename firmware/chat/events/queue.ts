@@ -5,6 +5,13 @@ import type { Shape } from './shapes.ts'
 
 const EVENTS_MAX = 10_000
 const TEXT_MAX = 4 * 1024 * 1024 // characters: a day of a busy organization
+const MERGED_TEXT_MAX = 16 * 1024 // characters: each merge writes the whole event again
+
+// Upper bounds of what V8 allocates beside the characters: a queue without entries takes 1.2 KB, an entry 160 bytes.
+const QUEUE_BYTES = 2048
+const ENTRY_BYTES = 256
+const TEXT_BYTES = 64
+const CHARACTER_BYTES = 2 // one if all are Latin-1
 
 export type EventBody = Readonly<Record<string, unknown>>
 
@@ -58,6 +65,8 @@ export interface Queue extends QueueOptions {
   prunedId: number
   sentId: number
   textLength: number
+  /** Bytes of memory of the queue and its entries without their `prepared`, which queues share. */
+  ownBytes: number
 }
 
 export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
@@ -69,25 +78,45 @@ export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
   prunedId: -1,
   sentId: -1,
   textLength: 0,
+  ownBytes: optionBytes(options),
 })
+
+const optionBytes = ({ eventTypes, narrow, clientName }: QueueOptions): number =>
+  [...(eventTypes ?? []), ...narrow.flat(), clientName].reduce((sum, text) => sum + textBytes(text), QUEUE_BYTES)
+
+/** Upper bound of the memory of a text. */
+export const textBytes = ({ length }: string): number => TEXT_BYTES + CHARACTER_BYTES * length
+
+/** Upper bound of the memory of an entry without its `prepared`. The body of a merge takes about as much as its text. */
+export const entryBytes = ({ prepared, tail, merge }: Omit<QueueEntry, 'id'>): number =>
+  ENTRY_BYTES + CHARACTER_BYTES * tail.length + (merge === undefined ? 0 : textBytes(prepared.text))
+
+/** Memory of a queue if it shared nothing. */
+export const fullBytes = ({ ownBytes, textLength }: Queue): number => ownBytes + CHARACTER_BYTES * textLength
 
 export const isFull = (queue: Queue): boolean => queue.entries.length > EVENTS_MAX || queue.textLength > TEXT_MAX
 
 export function append(queue: Queue, entry: Omit<QueueEntry, 'id'>): void {
   const id = queue.nextId++
   queue.entries.push({ ...entry, id })
-  queue.textLength += entry.prepared.text.length + entry.tail.length
+  count(queue, entry, 1)
+}
+
+function count(queue: Queue, entry: Omit<QueueEntry, 'id'>, sign: 1 | -1): void {
+  queue.textLength += sign * (entry.prepared.text.length + entry.tail.length)
+  queue.ownBytes += sign * entryBytes(entry)
 }
 
 /** Returns the last entry if an event with this key may still be merged into it. */
 export function lastToMerge(queue: Queue, key: string): QueueEntry | undefined {
   const last = queue.entries.at(-1)
-  return last?.merge?.key === key && last.id > queue.sentId ? last : undefined
+  if (last?.merge?.key !== key || last.id <= queue.sentId) return undefined
+  return last.prepared.text.length < MERGED_TEXT_MAX ? last : undefined
 }
 
 export function takeLast(queue: Queue): QueueEntry {
   const last = queue.entries.pop()!
-  queue.textLength -= last.prepared.text.length + last.tail.length
+  count(queue, last, -1)
   return last
 }
 
@@ -95,17 +124,16 @@ export function takeLast(queue: Queue): QueueEntry {
 export function acknowledge(queue: Queue, lastEventId: number): QueueEntry[] {
   if (lastEventId < queue.prunedId) throw badRequest(`An event newer than ${lastEventId} has already been pruned`)
   if (lastEventId >= queue.nextId) throw badRequest(`Event ${lastEventId} was not in this queue`)
-  const count = countUpTo(queue.entries, lastEventId)
-  const dropped = queue.entries.splice(0, count)
-  for (const { prepared, tail } of dropped) queue.textLength -= prepared.text.length + tail.length
+  const dropped = queue.entries.splice(0, countUpTo(queue.entries, lastEventId))
+  for (const entry of dropped) count(queue, entry, -1)
   queue.prunedId = Math.max(queue.prunedId, lastEventId)
   return dropped
 }
 
 function countUpTo(entries: readonly QueueEntry[], id: number): number {
-  let count = 0
-  while (count < entries.length && entries[count]!.id <= id) count++
-  return count
+  let at = 0
+  while (at < entries.length && entries[at]!.id <= id) at++
+  return at
 }
 
 /** Returns a JSON list, and counts all of its events as sent. */

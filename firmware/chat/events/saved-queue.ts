@@ -1,6 +1,6 @@
 /** Serializes a queue for a restart. */
 
-import { createQueue, type Prepared, type Queue } from './queue.ts'
+import { append, createQueue, type Prepared, type Queue } from './queue.ts'
 import { CAPABILITIES, type Capability, internShape } from './shapes.ts'
 
 /**
@@ -48,7 +48,8 @@ const WORDS = ['orig_content', 'orig_rendered_content', 'content', 'rendered_con
 type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | 'narrow' | 'clientName' | 'lifespanMs'> &
   Pick<Queue, 'nextId' | 'prunedId'> & { eventTypes: string[] | null; entries: [number, string, string][] }
 
-export function readQueue(text: string, nowMs: number): Queue {
+/** `share` returns the same object for equal texts, as queues shared them before they were saved. */
+export function readQueue(text: string, nowMs: number, share: (text: string) => Prepared): Queue {
   const { entries, nextId, prunedId, ...options } = JSON.parse(text) as SavedQueue
   const eventTypes = options.eventTypes === null ? null : new Set(options.eventTypes)
   const { shape } = options
@@ -61,7 +62,9 @@ export function readQueue(text: string, nowMs: number): Queue {
     { ...options, eventTypes, shape: internShape({ ...shape, can, level: shape.level ?? null }) },
     nowMs,
   )
-  const held = entries.map(([id, text, tail]) => ({ id, prepared: { text, uses: 0 }, tail }))
-  const textLength = entries.reduce((sum, [, text, tail]) => sum + text.length + tail.length, 0)
-  return Object.assign(queue, { nextId, prunedId, sentId: nextId - 1, entries: held, textLength })
+  for (const [id, text, tail] of entries) {
+    queue.nextId = id
+    append(queue, { prepared: share(text), tail })
+  }
+  return Object.assign(queue, { nextId, prunedId, sentId: nextId - 1 })
 }

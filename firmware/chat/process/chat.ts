@@ -5,6 +5,7 @@ import { createClock } from '../../base/clock.ts'
 import { createDiskSpace, type DiskUsage, readDiskUsage } from '../../base/disk-space.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
+import { MIB, memoryFor } from '../../base/memory.ts'
 import { wipe } from '../../base/secret.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
@@ -50,6 +51,9 @@ import { createPasswords, type Derive } from '../realm/organization/users/passwo
 import { releaseReservedAddresses } from '../realm/organization/users/reserved-addresses.ts'
 import { type ChatStore, type Commits, DATABASES, databasePath, openStore } from '../store/store.ts'
 import { createAuditor } from './audit.ts'
+
+const QUEUE_BYTES_MAX = memoryFor(1 / 4, 24 * MIB, 256 * MIB)
+const SAVED_CHARACTER_BYTES = 6 // three in UTF-8, in the log of the database and in the database
 
 export interface ChatOptions {
   directory: string
@@ -117,6 +121,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     newQueueId: () => Buffer.from(random(16)).toString('base64url'),
     ...(nowMs && { nowMs }),
     ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
+    bytesMax: QUEUE_BYTES_MAX,
   })
   const readDisk = options.readDisk ?? (() => readDiskUsage(databasePath(options.directory)))
   const space = createDiskSpace(readDisk, options.auditGrowthBytes)
@@ -128,7 +133,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     ...(options.passwordCost && { cost: options.passwordCost }),
   })
   const generation = Math.floor(clock.now() / 1000)
-  resume(realm, generation)
+  resume(realm, generation, log)
   ensureUuid(realm)
   releaseReservedAddresses(realm)
   const limited = limitBotsToOwners(realm)
@@ -202,16 +207,17 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
       exports.stop()
       exportKey.close()
       botCalls.stop()
-      const saved = events.save((messageId) => store.messages.get(messageId) === undefined)
       events.close()
       try {
         store.transaction(() => {
-          for (const { id, json } of saved) store.queues.add(id, json)
+          const room = space.roomFor('messages', store.reusableBytes['chat.db']) / SAVED_CHARACTER_BYTES
+          const isGone = (messageId: number): boolean => store.messages.get(messageId) === undefined
+          for (const { id, json } of events.save(isGone, room)) store.queues.add(id, json)
         })
         return store.commitsOfEach()
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
-        log.error('chat', `the queues of clients are not kept: ${error.message}`)
+        log.error('chat', `cannot save event queues: ${error.message}`)
         return null
       } finally {
         store.close()
@@ -231,13 +237,16 @@ function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
 }
 
 /** Restores the queues of the last run and announces the restart to them. After a crash there are none; their events are lost. */
-function resume(realm: Realm, generation: number): void {
-  const { store, events } = realm
-  const saved = store.queues.all()
-  if (saved.length === 0) return
-  store.transaction(() => store.queues.clear()) // first, because saved queues must not be restored twice
-  events.restore(saved.map(({ json }) => json))
-  announceRestart(events, generation)
+function resume({ store, events }: Realm, generation: number, log: Log): void {
+  store.transaction(() => {
+    try {
+      events.restore(store.queues.all())
+    } catch (error) {
+      log.error('chat', `cannot restore event queues: ${(error as Error).name}`) // the message may quote a queue
+    }
+    store.queues.clear()
+  })
+  if (events.size > 0) announceRestart(events, generation)
 }
 
 function announceRestart(events: EventHub, generation: number): void {

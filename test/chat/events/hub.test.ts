@@ -222,7 +222,7 @@ test('queues go on after they were saved, with what was not acknowledged', async
   publish()
   publish()
   await poll(queue, 0)
-  const saved = hub.save(() => false)
+  const saved = [...hub.save(() => false)]
   hub.close()
   hub = createEventHub({ newQueueId: () => 'new', nowMs: () => 0 })
   hub.restore(saved.map(({ json }) => json))
