@@ -70,6 +70,8 @@ export interface EventHub {
    */
   save(isGone: (messageId: number) => boolean, charactersMax?: number): Iterable<{ id: string; json: string }>
   restore(saved: Iterable<string>): void
+  /** Replaces the text of each queued event, except mergeable ones, by what `change` returns for it. */
+  revise(change: (text: string) => string): void
   /** Drops queues without a poll for longer than their lifespan. */
   sweep(): void
   readonly size: number
@@ -269,6 +271,7 @@ export function createEventHub({
     hasQueue: queues.hasAnyOf,
     save,
     restore,
+    revise: queues.revise,
     sweep,
     get size() {
       return queues.size

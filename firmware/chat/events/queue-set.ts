@@ -39,6 +39,8 @@ interface QueueSet {
   expectRoom(userId: number): void
   add(queue: Queue): void
   restore(queue: Queue): void
+  /** Replaces the text of each event in a queue, except mergeable ones, by what `change` returns for it. */
+  revise(change: (text: string) => string): void
   drop(queue: Queue): void
   /** Drops the queue if it is full, and others if all together are too large. */
   push(queue: Queue, event: UserEvent): void
@@ -128,6 +130,22 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
     }
   }
 
+  function revise(change: (text: string) => string): void {
+    const grown = new Map<Prepared, number>() // characters; queues share events
+    for (const queue of queues.values())
+      for (const { prepared, merge } of queue.entries) {
+        if (merge !== undefined) continue // its body would bring the former text back
+        if (!grown.has(prepared)) {
+          const before = prepared.text
+          prepared.text = change(before)
+          grown.set(prepared, prepared.text.length - before.length)
+          bytes += textBytes(prepared.text) - textBytes(before)
+        }
+        queue.textLength += grown.get(prepared)!
+      }
+    makeRoom()
+  }
+
   return {
     has: (queue) => queues.has(queue.id),
     get: (id) => queues.get(id),
@@ -147,6 +165,7 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
       for (const { prepared } of queue.entries) holdText(prepared)
       add(queue)
     },
+    revise,
     drop,
     push,
     release,

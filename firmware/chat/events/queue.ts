@@ -17,7 +17,8 @@ export type EventBody = Readonly<Record<string, unknown>>
 
 /** The JSON of an event without its id, shared by all queues of one shape. */
 export interface Prepared {
-  readonly text: string
+  /** Replaced only by `QueueSet.revise`. */
+  text: string
   /** Number of queue entries that refer to it. */
   uses: number
 }

@@ -42,10 +42,12 @@ import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { BOT_TYPES } from '../realm/objects/bot-services.ts'
 import { findByKey, isOver, noteUse, SESSION_DAYS } from '../realm/objects/keys.ts'
 import { createOrganization, ensureUuid, type OrganizationDraft } from '../realm/objects/organization.ts'
+import { hideQueuedPictures } from '../realm/objects/rendering.ts'
 import { findBySession } from '../realm/objects/sessions.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { findWebhookByKey, isWebhookBot } from '../realm/objects/webhook-keys.ts'
 import { recoverOwner } from '../realm/organization/operator/operator.ts'
+import { withOwnIcon } from '../realm/organization/settings/pictures.ts'
 import { erase } from '../realm/organization/users/erasing.ts'
 import { createPasswords, type Derive } from '../realm/organization/users/passwords.ts'
 import { releaseReservedAddresses } from '../realm/organization/users/reserved-addresses.ts'
@@ -237,10 +239,13 @@ function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
 }
 
 /** Restores the queues of the last run and announces the restart to them. After a crash there are none; their events are lost. */
-function resume({ store, events }: Realm, generation: number, log: Log): void {
+function resume(realm: Realm, generation: number, log: Log): void {
+  const { store, events } = realm
   store.transaction(() => {
     try {
       events.restore(store.queues.all())
+      events.revise(withOwnIcon)
+      hideQueuedPictures(realm)
     } catch (error) {
       log.error('chat', `cannot restore event queues: ${(error as Error).name}`) // the message may quote a queue
     }

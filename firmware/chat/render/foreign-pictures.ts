@@ -33,3 +33,16 @@ export function withoutForeignPictures(html: string): string {
     })
     .trim()
 }
+
+/** Members of events that contain HTML of messages. */
+const HTML_MEMBERS = new Set(['rendered_content', 'orig_rendered_content'])
+
+/** Takes and returns the JSON of an event. The content for clients that render Markdown by themselves stays as it was sent. */
+export function eventWithoutForeignPictures(text: string): string {
+  if (!/src=\\"(?:https?:)?\/\//.test(text)) return text
+  const shown = function (this: { content_type?: unknown }, name: string, value: unknown): unknown {
+    const isHtml = HTML_MEMBERS.has(name) || (name === 'content' && this.content_type === 'text/html')
+    return isHtml && typeof value === 'string' ? withoutForeignPictures(value) : value
+  }
+  return JSON.stringify(JSON.parse(text, shown))
+}

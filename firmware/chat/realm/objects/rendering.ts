@@ -1,7 +1,7 @@
 /** Renders texts as HTML with the organization's names, as far as the author may use them. Contract section 6. */
 
 import { badRequest } from '../../base/error.ts'
-import { withoutForeignPictures } from '../../render/foreign-pictures.ts'
+import { eventWithoutForeignPictures, withoutForeignPictures } from '../../render/foreign-pictures.ts'
 import { RenderedTooLong } from '../../render/html.ts'
 import type { Linkifiers } from '../../render/linkifiers.ts'
 import { type NamedUpload, type Names, NO_NAMES, type RenderSettings } from '../../render/names.ts'
@@ -33,6 +33,11 @@ export function renderText(realm: Realm, author: User, text: string): Rendered {
 /** HTML of a stored message for clients. Pictures of foreign hosts are removed unless the operator has enabled external previews. */
 export const shownHtml = ({ state }: Realm, html: string): string =>
   organizationOf(state).operator.externalPreviews ? html : withoutForeignPictures(html)
+
+/** Does the same for the events that wait in queues. */
+export function hideQueuedPictures({ state, events }: Realm): void {
+  if (!organizationOf(state).operator.externalPreviews) events.revise(eventWithoutForeignPictures)
+}
 
 /** Descriptions contain no mentions and no previews. Returns '' for an empty description. */
 export function renderDescription(realm: Realm, description: string): string {

@@ -13,6 +13,7 @@ import { ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import { revokeKeys } from '../../objects/keys.ts'
+import { hideQueuedPictures } from '../../objects/rendering.ts'
 import { silently } from '../channels/notices.ts'
 import type { Passwords } from '../users/passwords.ts'
 import { type Claims, checkJwtKey, readToken } from './jwt.ts'
@@ -55,7 +56,7 @@ export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): 
     if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
       announceAccess(realm, tx, operator.ownerFullContentAccess)
     if ((operator.externalPreviews ?? false) !== (before.externalPreviews ?? false))
-      announcePreviews(realm, tx, operator.externalPreviews === true)
+      changePreviews(realm, tx, operator.externalPreviews === true)
     if (jwt || (jwt === null && before.jwt)) announceTokens(realm, tx, jwt !== null)
   })
 }
@@ -85,7 +86,8 @@ function announceAccess(realm: Realm, tx: Transaction, isGiven: boolean): void {
 }
 
 /** Contract section 6.3. */
-function announcePreviews(realm: Realm, tx: Transaction, areShown: boolean): void {
+function changePreviews(realm: Realm, tx: Transaction, areShown: boolean): void {
+  tx.onCommit(() => hideQueuedPictures(realm))
   const text = areShown
     ? 'The administrator of the server has set that new messages show pictures and videos of other hosts. Such a host can learn who reads a message, when, and from which address.'
     : 'The administrator of the server has set that new messages show no pictures and videos of other hosts: links to them stay links.'

@@ -9,6 +9,12 @@ export const DEFAULT_ICON_PATH = '/static/images/default-icon.png'
 const ICON_URL_UNSET = `${DEFAULT_ICON_PATH}?version=0`
 const LOGO_URL_UNSET = '/static/logo.svg'
 
+/** The unset icon in events that an older version has queued. */
+const FORMER_ICON = /"icon_url":"https:\/\/secure\.gravatar\.com\/[^"]*"/g
+
+/** Takes and returns the JSON of an event. */
+export const withOwnIcon = (event: string): string => event.replace(FORMER_ICON, `"icon_url":"${ICON_URL_UNSET}"`)
+
 export const REALM_PICTURES = ['icon', 'logo', 'night_logo'] as const satisfies readonly RealmPicture[]
 
 /** URL and source: `U` for an uploaded picture, otherwise the default of all organizations. */
