@@ -46,7 +46,8 @@ export async function startDevelopmentServer(
       const name = searchParams.get('username') ?? new URLSearchParams(body.toString()).get('username')
       return signIn(accounts.find(({ email }) => email === name)!, outgoing)
     }
-    const headers = { ...incoming.headers, host, 'x-service-feature-level': level }
+    // Not compressed: `forward` takes members out of the text.
+    const headers = { ...incoming.headers, host, 'x-service-feature-level': level, 'accept-encoding': 'identity' }
     if (pathname !== '/json/bots') return forward(incoming.method!, body, { path: incoming.url!, headers }, outgoing)
     const { email, key } = accounts.find(({ email }) => incoming.headers.cookie?.includes(`account=${email}`))!
     const authorization = `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}`
