@@ -36,6 +36,19 @@ test('a reader hides the previews of a message for themselves, and shows them ag
   await ophelia.refused('BAD_REQUEST', 'POST', '/messages/flags', { messages: [id + 1000], op: 'add', flag: FLAG })
 })
 
+test('events of edits and moves do not tell the flag, which the official app does not know', async () => {
+  const channel = rig.channel('links', [hamlet, ophelia])
+  const { id } = await hamlet.post('/messages', { type: 'channel', to: channel.id, topic: 't', content: 'x' })
+  await ophelia.post('/messages/flags', { messages: [id], op: 'add', flag: FLAG })
+  const { events } = await ophelia.register({ event_types: ['update_message'] })
+  await hamlet.patch(`/messages/${id}`, { content: 'y' })
+  await hamlet.patch(`/messages/${id}`, { topic: 'other' })
+  assert.deepEqual(
+    (await events()).map(({ flags }) => flags),
+    [[], []],
+  )
+})
+
 test('moving a topic of which the chosen message is too old and others are not offers those', async () => {
   const channel = rig.channel('old', [hamlet])
   const say = async (): Promise<number> =>

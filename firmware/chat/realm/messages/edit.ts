@@ -153,6 +153,6 @@ function publishEdit(realm: Realm, tx: Transaction, me: User, row: MessageRow, {
       }),
       ...event,
     }),
-    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(row) }),
+    tail: ({ userId }) => ({ flags: readers.get(userId)!.flagsInUpdate(row) }),
   })
 }

@@ -21,6 +21,8 @@ export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed', 'hide_link_previe
 interface MessageReader {
   /** The user must be able to read `message`. Contract section 2.4. */
   flags(message: MessagePosition): string[]
+  /** Flags in `update_message`: without those that the official app's decoder does not know, for it refuses the whole event. V51. */
+  flagsInUpdate(message: MessagePosition): string[]
   isUnread(message: MessagePosition): boolean
 }
 
@@ -40,17 +42,20 @@ export function readerOf(realm: Realm, user: User): MessageReader {
     return hasOrdinal(runs, ordinal)
   }
 
+  function allFlags(message: MessagePosition): string[] {
+    if (!visibility.received(message)) return ['read', 'historical']
+    const bits = flags.mention(user.id, message.id)
+    const isHistorical = bits === 0 && flags.hasHistory(user.id, message.id)
+    return [
+      ...EDITABLE_FLAGS.filter((flag) => has(flag, message)),
+      ...mentionFlags(bits),
+      ...(isHistorical ? ['historical'] : []),
+    ]
+  }
+
   return {
-    flags(message) {
-      if (!visibility.received(message)) return ['read', 'historical']
-      const bits = flags.mention(user.id, message.id)
-      const isHistorical = bits === 0 && flags.hasHistory(user.id, message.id)
-      return [
-        ...EDITABLE_FLAGS.filter((flag) => has(flag, message)),
-        ...mentionFlags(bits),
-        ...(isHistorical ? ['historical'] : []),
-      ]
-    },
+    flags: allFlags,
+    flagsInUpdate: (message) => allFlags(message).filter((flag) => flag !== 'hide_link_previews'),
     isUnread: (message) => visibility.received(message) && !has('read', message),
   }
 }

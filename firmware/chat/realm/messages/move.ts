@@ -179,7 +179,7 @@ function publishUpdate(
       }),
       ...(seesTarget && contentEvent),
     }),
-    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(shown) }),
+    tail: ({ userId }) => ({ flags: readers.get(userId)!.flagsInUpdate(shown) }),
   })
 }
 
