@@ -166,7 +166,7 @@ const serverSettings = z.object({
   ),
 })
 
-/** As the app registers: eight capabilities, one of which we do not know. */
+/** As the app registers. */
 const APP = {
   apply_markdown: true,
   client_gravatar: false,
