@@ -244,8 +244,10 @@ function resume(realm: Realm, generation: number, log: Log): void {
   store.transaction(() => {
     try {
       events.restore(store.queues.all())
-      events.revise(withOwnIcon)
-      hideQueuedPictures(realm)
+      if (events.size > 0) {
+        events.revise(withOwnIcon)
+        hideQueuedPictures(realm)
+      }
     } catch (error) {
       log.error('chat', `cannot restore event queues: ${(error as Error).name}`) // the message may quote a queue
     }

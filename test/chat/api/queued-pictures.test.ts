@@ -120,3 +120,11 @@ test('text that clients render by themselves stays as it was sent', async () => 
   const [sent] = await withoutIds(raw)
   assert.equal(sent.message.content, content)
 })
+
+test('a start without an organization or without queues logs no error', () => {
+  rig.reopen()
+  assert.deepEqual(
+    rig.logged.filter((line) => line.startsWith('error')),
+    [],
+  )
+})
