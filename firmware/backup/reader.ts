@@ -41,7 +41,11 @@ const beginsWith = (bytes: Uint8Array, magic: Uint8Array): boolean =>
 export function readSalt(source: Source): Uint8Array {
   const salt = decodePreamble(source.read(PREAMBLE_BYTES))
   if (salt === 'foreign') throw new CofferError('invalid', 'Not a backup')
-  if (salt === 'version') throw new CofferError('invalid', 'The backup has a version this software does not know')
+  if (salt === 'version')
+    throw new CofferError(
+      'invalid',
+      'The backup is of a newer version of Coffer: restore it with that version or a newer one',
+    )
   return salt
 }
 

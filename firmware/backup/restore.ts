@@ -38,7 +38,10 @@ export async function verifyBackup(open: () => Source, access: BackupCredentials
     try {
       await checkInSlices(backup.records(), (record) => {
         if ('name' in record && !isDeviceRecord(record.name))
-          throw new CofferError('invalid', 'The backup was made by newer software')
+          throw new CofferError(
+            'invalid',
+            'The backup is of a newer version of Coffer: restore it with that version or a newer one',
+          )
         hasChat ||= 'file' in record
       })
     } finally {

@@ -63,7 +63,8 @@ export function storedHead({ n, sets }: Head): StoredHead {
 
 /** Throws `storage` where newer software has written it. */
 export function headOf({ format, n, sets }: StoredHead): Head {
-  if (format !== FORMAT) throw new CofferError('storage', 'The records of the store are of newer software')
+  if (format !== FORMAT)
+    throw new CofferError('storage', 'The records of the store are of newer software: start a newer version of Coffer')
   const decoded = Object.entries(sets).map(
     ([name, [count, sum]]) =>
       [name, { count, sum: new Int32Array(new Uint8Array(Buffer.from(sum, 'base64')).buffer) }] as const,

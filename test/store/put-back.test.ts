@@ -252,6 +252,6 @@ test('the version before refuses a store that was moved on, and says why', (t) =
   rig.open().close()
   assert.throws(
     () => rig.open({ migrations: MIGRATIONS.slice(0, 3) }),
-    /^CofferError: The store has version 4, this software knows up to version 3$/,
+    /^CofferError: The store has version 4, this software knows up to version 3: start a newer version of Coffer$/,
   )
 })

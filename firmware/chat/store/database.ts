@@ -63,7 +63,10 @@ export function openDatabase(options: DatabaseOptions): SealedDatabase {
     try {
       const logEnd = frames === null ? 'whole' : endOfLog(frames, framesTaken(database))
       if (readVersion(database) > migrations.length)
-        throw new CofferError('storage', 'The chat was written by a newer version of Coffer')
+        throw new CofferError(
+          'storage',
+          'The chat was written by a newer version of Coffer: start that version or a newer one',
+        )
       migrate(database, migrations)
       return sealedDatabase(database, frames === null, logEnd)
     } catch (error) {

@@ -126,4 +126,7 @@ const damaged = (part: string, problem?: unknown): CofferError =>
 const truncated = (): CofferError => new CofferError('storage', 'The store is truncated: its end is missing')
 
 const newer = (version: number, versionMax: number): CofferError =>
-  new CofferError('storage', `The store has version ${version}, this software knows up to version ${versionMax}`)
+  new CofferError(
+    'storage',
+    `The store has version ${version}, this software knows up to version ${versionMax}: start a newer version of Coffer`,
+  )
