@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { BASE64, readBase64 } from '../../base/base64.ts'
 import { ID_PATTERN, USER_ID_PATTERN } from '../domain/identifiers.ts'
+import { PASSPHRASE_BYTES_MAX, PASSPHRASE_BYTES_MIN } from '../domain/passphrase.ts'
 import { ROLES } from '../domain/roles.ts'
 
 export const id = z
@@ -24,9 +25,6 @@ export const role = z.enum(ROLES).meta({ id: 'Role' })
 export const onOff = z
   .strictObject({ status: z.enum(['on', 'off']) })
   .meta({ id: 'Switch', examples: [{ status: 'on' }] })
-
-const PASSPHRASE_BYTES_MIN = 10
-const PASSPHRASE_BYTES_MAX = 200
 
 /** A new passphrase, as UTF-8 bytes. */
 export const passphrase = z

@@ -7,6 +7,10 @@ import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
 
+/** Length of a new passphrase in UTF-8. Contract section 4.1. */
+export const PASSPHRASE_BYTES_MIN = 10
+export const PASSPHRASE_BYTES_MAX = 200
+
 /** 32 MiB and about 90 ms in a worker, paid once per user and cache period. */
 export const PASSPHRASE_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
 
