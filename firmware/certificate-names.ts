@@ -47,7 +47,7 @@ const machineAddresses = (): string[] =>
     .map(({ address }) => address)
 
 const addressesOf = ({ ipAddress, ipv6 }: Network): string[] =>
-  ipv6 === undefined ? [ipAddress] : [ipAddress, ipv6.cidr.split('/')[0]!]
+  ipv6 === undefined ? [ipAddress] : [ipAddress, ipv6.cidr.replace(/\/.*$/, '')]
 
 /** From now on, also after each change of the network, of the organization's address, and of the certificates themselves. */
 export function keepCertificateNames(

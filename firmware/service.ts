@@ -9,6 +9,7 @@ import { type Appliance, openAppliance } from './appliance/appliance.ts'
 import { CONSOLE } from './appliance/unlocking.ts'
 import { type Clock, createClock } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
+import { defined } from './base/defined.ts'
 import { CofferError } from './base/error.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
@@ -54,11 +55,13 @@ export async function obey(channel: BootChannel, program: URL): Promise<void> {
     const message = received as ToFirmware
     if (message.type === 'start') service = await start(message, channel, program)
     else if (message.type === 'unlock')
-      service!.unlock(message.passphrase).then((result) => channel.send(result)) // pings go on
+      defined(service)
+        .unlock(message.passphrase)
+        .then((result) => channel.send(result)) // pings go on
     else if (message.type === 'ping') channel.send({ type: 'pong' })
-    else if (message.type === 'good') service!.endTrial()
-    else if (message.type === 'keep') service!.keepStart(message)
-    else if (message.type === 'timeKept') service!.followMachine()
+    else if (message.type === 'good') defined(service).endTrial()
+    else if (message.type === 'keep') defined(service).keepStart(message)
+    else if (message.type === 'timeKept') defined(service).followMachine()
     else if (message.type === 'stop') break
   }
   await service?.close()

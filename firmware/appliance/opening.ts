@@ -5,6 +5,7 @@
 
 import { importRecords } from '../backup/nethsm/import-records.ts'
 import { waiting } from '../backup/nethsm/pending-import.ts'
+import { defined } from '../base/defined.ts'
 import { CofferError, describe, wrongState } from '../base/error.ts'
 import { INSIDE, type QueuePriority } from '../base/fair-queue.ts'
 import { assertAuthorized } from '../base/request-authorization.ts'
@@ -164,7 +165,7 @@ export class Opening<D extends OpenDomain> {
   #admit(trigger: Trigger, vault: Vault): Promise<void> | void {
     const { sessions, store, states } = this.#options
     try {
-      const begun = sessions.begin(store.disk!, vault)
+      const begun = sessions.begin(defined(store.disk), vault)
       if (begun !== undefined) return begun.then(() => this.#enter(trigger), this.#noteFailure)
     } catch (error) {
       this.#noteFailure(error)

@@ -96,8 +96,8 @@ export function openBlocks(store: StoreFile, deviceKey: Uint8Array, random: Rand
 const jsonBytes = (value: object): Uint8Array => utf8ToBytes(JSON.stringify(value))
 
 function linesOf(value: Uint8Array): AuditLine[] {
-  const [link, ...texts] = new TextDecoder().decode(value).split('\n')
-  let [previous, previousOfKind] = ['', link!]
+  const [link = '', ...texts] = new TextDecoder().decode(value).split('\n')
+  let [previous, previousOfKind] = ['', link]
   return texts.map((text) => {
     const start = text.startsWith('{') ? 0 : 2 * HASH_BYTES
     if (start > 0) previous = text.slice(0, start)

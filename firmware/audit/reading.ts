@@ -2,6 +2,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { type AuditRow, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
 import { type AuditHead, type AuditLine, type AuditLineKind, KINDS } from './chain.ts'
@@ -44,7 +45,7 @@ export async function readPage(view: View, query: AuditQuery): Promise<Omit<Audi
   const slice = createSlice(view)
   const before = Math.min(query.before ?? Number.MAX_SAFE_INTEGER, view.state().sequence + 1)
   const { rings } = headOf(view.state(), view.blocks)
-  const readers = KINDS.map((kind) => readBack(view, kind, before, rings![kind].first))
+  const readers = KINDS.map((kind) => readBack(view, kind, before, defined(rings)[kind].first))
   const lines: AuditLine[] = []
   for (let scanned = 0; ; scanned++) {
     for (const reader of readers) while (reader.isHungry()) await slice().then(reader.fill)
@@ -106,7 +107,7 @@ export async function* exportLog(view: View, ending: AuditHead): AsyncGenerator<
 
 /** The lines of a ring that an export begins with, oldest first. */
 function readOn({ blocks, report, state }: View, kind: AuditLineKind, { sequence: last, rings }: AuditHead) {
-  const { first } = rings![kind]
+  const { first } = defined(rings)[kind]
   let lines: AuditLine[] = [] // newest first
   let from = first === 0 ? Number.POSITIVE_INFINITY : first
   let number = firstNumberShown(state(), kind)

@@ -1,5 +1,6 @@
 /** Where the audit log goes on after a start, also when somebody has been at it. */
 
+import { defined } from '../base/defined.ts'
 import { type AuditRow, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
 import { KINDS, ORIGIN } from './chain.ts'
 import { copyState, emptyState, type LogState, type Ring, upgradeState } from './state.ts'
@@ -26,7 +27,7 @@ export function restoreState(blocks: Blocks, linesDefault: number, report: (mess
   for (const { kind, row } of last) {
     if (row === null) continue
     const ring = ringBehind(row, restored.rings[kind])
-    const oldest = blocks.after(kind, 1)!
+    const oldest = defined(blocks.after(kind, 1))
     if (state === null) restored.rings[kind] = { ...ring, first: oldest.first, firstNumber: oldest.number }
     else restored.rings[kind] = ring
   }
@@ -56,5 +57,6 @@ const leastEnd = (row: AuditRow): number => endOf(row)?.sequence ?? row.first
 /** The last line of a row; null when it cannot be opened. */
 function endOf({ lines, number }: AuditRow): { sequence: number; hash: string; count: number } | null {
   const line = lines?.at(-1)
-  return line === undefined ? null : { sequence: line.sequence, hash: line.hash, count: number + lines!.length - 1 }
+  if (lines === null || line === undefined) return null
+  return { sequence: line.sequence, hash: line.hash, count: number + lines.length - 1 }
 }

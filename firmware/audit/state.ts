@@ -1,5 +1,6 @@
 /** The state of the audit log as a whole: its end, and a ring for each kind of line. */
 
+import { defined } from '../base/defined.ts'
 import { type AuditBlock, BLOCK_LINES_MAX, type Blocks } from './blocks.ts'
 import { type AuditHead, type AuditLineKind, hashLine, KINDS, ORIGIN } from './chain.ts'
 
@@ -139,5 +140,7 @@ function firstShown(state: LogState, kind: AuditLineKind, blocks: Blocks): numbe
   if (number === ring.firstNumber) return ring.first
   const row = blocks.holding(kind, number)
   if (row === null) return ring.first
-  return row.lines === null ? row.first : (row.lines[number - row.number]?.sequence ?? row.lines.at(-1)!.sequence + 1)
+  return row.lines === null
+    ? row.first
+    : (row.lines[number - row.number]?.sequence ?? defined(row.lines.at(-1)).sequence + 1)
 }

@@ -1,6 +1,8 @@
 /** Tasks that run one at a time, and whose turn is next where unauthenticated clients wait beside the owner. Contract section 7.1. */
 
+import { defined } from './defined.ts'
 import { CofferError } from './error.ts'
+import { deleteOldest } from './iteration.ts'
 import { bindToRequest } from './request-authorization.ts'
 
 /** In the order in which they are served: the console, clients that were right before, and everybody else. */
@@ -77,7 +79,7 @@ export function createFairQueue(waitingMax: number): FairQueue {
     take(one)
     lastTurns.delete(one.place.prefix)
     lastTurns.set(one.place.prefix, ++turn)
-    if (lastTurns.size > PREFIXES_MAX) lastTurns.delete(lastTurns.keys().next().value!)
+    if (lastTurns.size > PREFIXES_MAX) deleteOldest(lastTurns)
     isRunning = true
     await one.begin()
     isRunning = false
@@ -101,7 +103,7 @@ export function createFairQueue(waitingMax: number): FairQueue {
       waiting.push({ place, begin: bindToRequest(begin), refuse: reject })
       if (!isRunning) void next()
       else if (waiting.length > waitingMax) {
-        const last = line().at(-1)!
+        const last = defined(line().at(-1))
         take(last)
         last.refuse(new CofferError('busy', 'Too many requests of this kind, try again'))
       }
@@ -112,6 +114,9 @@ export function createFairQueue(waitingMax: number): FairQueue {
 
 /** By the first number that differs. */
 function compare(a: readonly number[], b: readonly number[]): number {
-  const at = a.findIndex((number, index) => number !== b[index])
-  return at === -1 ? 0 : a[at]! - b[at]!
+  for (const [index, number] of a.entries()) {
+    const other = b[index] ?? 0
+    if (number !== other) return number - other
+  }
+  return 0
 }

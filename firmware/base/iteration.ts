@@ -27,3 +27,11 @@ export function passOn<T>(source: AsyncIterable<T>, see: (result: IteratorResult
     },
   }
 }
+
+/** Deletes the entry that was added first, if any. */
+export function deleteOldest<Key>(entries: { keys(): Iterable<Key>; delete(key: Key): boolean }): void {
+  for (const key of entries.keys()) {
+    entries.delete(key)
+    return
+  }
+}

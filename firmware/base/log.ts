@@ -1,5 +1,6 @@
 /** The log: sources, levels and sequence numbers of contract section 7.6; sinks are given from outside. */
 
+import { defined } from './defined.ts'
 import { UNPRINTABLE } from './printable.ts'
 
 /** Syslog severities the appliance uses, contract 4.7. */
@@ -32,7 +33,9 @@ const PLAIN = /^[ -~]*$/ // what nearly all is
 
 /** Line breaks and bidirectional overrides could forge entries, so unprintable characters are escaped. */
 const escapeUnprintable = (text: string): string =>
-  PLAIN.test(text) ? text : text.replace(UNPRINTABLE, (c) => `\\u${c.codePointAt(0)!.toString(16).padStart(4, '0')}`)
+  PLAIN.test(text)
+    ? text
+    : text.replace(UNPRINTABLE, (c) => `\\u${defined(c.codePointAt(0)).toString(16).padStart(4, '0')}`)
 
 export function createLog(level: LogLevel, write: (entry: LogEntry) => void): Log {
   const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }

@@ -2,6 +2,7 @@
 
 import { CofferError } from './error.ts'
 import type { QueuePriority } from './fair-queue.ts'
+import { deleteOldest } from './iteration.ts'
 
 /** A failure blocks its pair for this long. */
 const WINDOW_MS = 1000
@@ -69,7 +70,7 @@ export function createLoginLimiter(nowMs: () => number = () => performance.now()
   function succeed(address: string, user: string): void {
     for (const key of [pair(address, UNLOCK_USER), pair(address, user)]) {
       successes.delete(key)
-      if (successes.size >= PAIRS_MAX) successes.delete(successes.values().next().value!)
+      if (successes.size >= PAIRS_MAX) deleteOldest(successes)
       successes.add(key)
     }
   }
@@ -132,7 +133,7 @@ const NETWORK_GROUPS = 4 // of the eight of an IPv6 address; the others are its 
 /** The part of an address that one client has for itself: an IPv4 address, or the /64 of an IPv6 address. RFC 4291 section 2.2. */
 export function prefixOf(address: string): string {
   if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('%', 1)[0]!.split('::')
+  const [head = '', tail] = address.replace(/%.*$/s, '').split('::')
   const groups = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
     const last = tail === '' ? [] : tail.split(':')

@@ -69,15 +69,15 @@ export function formatPacket({ level, source, message }: LogEntry, timeMs: numbe
 
 /** `Mmm dd hh:mm:ss` in UTC, the day padded with a space. */
 function formatTimestamp(timeMs: number): string {
-  const [, day, month, , time] = new Date(timeMs).toUTCString().split(' ')
-  return `${month} ${day!.replace(/^0/, ' ')} ${time}`
+  const [, day = '', month, , time] = new Date(timeMs).toUTCString().split(' ')
+  return `${month} ${day.replace(/^0/, ' ')} ${time}`
 }
 
 function shorten(message: string): string {
   const bytes = Buffer.from(message)
   if (bytes.length <= MESSAGE_BYTES_MAX) return message
   let end = MESSAGE_BYTES_MAX - CUT.length
-  while ((bytes[end]! & 0xc0) === 0x80) end-- // not inside a character
+  while ((bytes.readUInt8(end) & 0xc0) === 0x80) end-- // not inside a character
   return bytes.toString('utf8', 0, end) + CUT
 }
 

@@ -65,15 +65,15 @@ export function readToFirmware(value: unknown): ToFirmware | null {
 
 function readStart({ settings, deviceKey, withheld, count, software }: Members): ToFirmware | null {
   const read = { settings: readSettings(settings), software: readSoftware(software) }
-  const isComplete = read.settings !== null && read.software !== null
-  if (!isComplete || !isNullOr(deviceKey, (key) => key instanceof Uint8Array)) return null
+  if (read.settings === null || read.software === null || !isNullOr(deviceKey, (key) => key instanceof Uint8Array))
+    return null
   return {
     type: 'start',
-    settings: read.settings!,
+    settings: read.settings,
     deviceKey: deviceKey as Uint8Array | null,
     ...(typeof withheld === 'string' && { withheld }),
     ...(Number.isSafeInteger(count) && { count: count as number }),
-    software: read.software!,
+    software: read.software,
   }
 }
 

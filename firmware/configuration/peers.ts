@@ -2,13 +2,14 @@
 
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { type FairQueue, INSIDE } from '../base/fair-queue.ts'
 import { copySecret } from '../base/secret.ts'
 import { encodeCertificates, isIssuedBy, isRoot, parseCertificates } from '../crypto/encoding/certificates.ts'
 import { CLUSTER_CA } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
-import { type CertificateRules, certificatesOf, type TlsSettings } from './tls-settings.ts'
+import { type CertificateRules, certificatesOf, leafOf, type TlsSettings } from './tls-settings.ts'
 
 /** Extended key usages (RFC 5280 section 4.2.1.12). Each member of a cluster is a server and a client of the others. */
 const PEER_USES = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' }
@@ -57,8 +58,10 @@ export class Peers implements CertificateRules {
       if (this.host !== null)
         throw new CofferError('unavailable', 'This node is in a cluster, whose members know each other by its CA')
       const certificates = parseCertificates(pem)
-      if (certificates.length !== 1) throw new CofferError('invalid', 'Exactly one certificate is needed')
-      if (!isRoot(certificates[0]!)) throw new CofferError('invalid', 'Not a self-signed certificate of an authority')
+      const [certificate, ...others] = certificates
+      if (certificate === undefined || others.length > 0)
+        throw new CofferError('invalid', 'Exactly one certificate is needed')
+      if (!isRoot(certificate)) throw new CofferError('invalid', 'Not a self-signed certificate of an authority')
       const text = encodeCertificates(certificates)
       assertSignedBy(certificatesOf(this.#tls.identity), text, this.#tls.noun)
       writeText(this.#records, CLUSTER_CA, text)
@@ -77,7 +80,7 @@ export class Peers implements CertificateRules {
     const { noun, identity } = this.#tls
     const certificates = certificatesOf(identity)
     assertSignedBy(certificates, this.#expectAuthority(), noun)
-    assertForPeer(certificates[0]!, host, noun)
+    assertForPeer(leafOf(identity), host, noun)
   }
 
   assertNewKeyAllowed(): void {
@@ -117,7 +120,7 @@ function assertForPeer(certificate: X509Certificate, host: string, noun: string)
 
 /** One certificate signed by the CA is enough: the chain before it leads there. */
 function assertSignedBy(certificates: readonly X509Certificate[], ca: string, noun: string): void {
-  const [authority] = parseCertificates(new TextEncoder().encode(ca))
-  if (!certificates.some((certificate) => isIssuedBy(certificate, authority!)))
+  const authority = defined(parseCertificates(new TextEncoder().encode(ca))[0])
+  if (!certificates.some((certificate) => isIssuedBy(certificate, authority)))
     throw new CofferError('unavailable', `The ${noun} certificate is not signed by the cluster CA`)
 }

@@ -1,6 +1,7 @@
 /** The TLS key and certificates of a port or a cluster member. Contract sections 3.4, 3.6, 6.5 and 6.6. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { type FairQueue, INSIDE } from '../base/fair-queue.ts'
 import { copySecret, wipe } from '../base/secret.ts'
@@ -53,7 +54,7 @@ export class TlsSettings {
   /** The current identity. Its key is wiped when the identity is replaced. */
   get identity(): TlsIdentity {
     const { fallback } = this.#services
-    return this.#identity ?? (fallback ? fallback.identity : this.#identity!)
+    return this.#identity ?? defined(fallback).identity
   }
 
   get isOwn(): boolean {
@@ -111,7 +112,7 @@ export class TlsSettings {
   setCertificates(pem: Uint8Array): Promise<void> {
     return this.#services.changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
-      if (!certificates[0]!.checkPrivateKey(this.#privateKey()))
+      if (!defined(certificates[0]).checkPrivateKey(this.#privateKey()))
         throw new CofferError('invalid', `The first certificate is not for the ${this.#noun} key`)
       checkChain(certificates)
       this.#rules()?.assertSigned(certificates, this.#noun)
@@ -162,7 +163,7 @@ export class TlsSettings {
 
   async #replace(identity: TlsIdentity): Promise<void> {
     await assertServable(identity)
-    this.#rules()?.assertUsable(certificatesOf(identity)[0]!, this.#noun) // checked last: the node may have joined a cluster meanwhile
+    this.#rules()?.assertUsable(leafOf(identity), this.#noun) // checked last: the node may have joined a cluster meanwhile
     this.#services.records.write((area) => area.putTlsIdentity(identity, this.#services.name))
     this.use(identity)
   }
@@ -200,3 +201,5 @@ export const certificatesOf = ({ cert }: TlsIdentity): X509Certificate[] =>
 
 /** References of TLS keys in the crypto pool. Negative, since the domain's keys count up from 1. */
 let nextRef = -1
+
+export const leafOf = (identity: TlsIdentity): X509Certificate => defined(certificatesOf(identity)[0])

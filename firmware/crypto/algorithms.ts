@@ -1,5 +1,6 @@
 /** Key types, mechanisms and modes, and their valid combinations. Contract sections 4.4, 4.5 and 5 (rows 2, 3, 5). */
 
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import {
   type DecryptMode,
@@ -243,5 +244,5 @@ export function permits<Use extends keyof Permissions>(
   use: Use,
   mode: Permissions[Use][number],
 ): boolean {
-  return mechanisms.some((name) => (PERMISSIONS.get(canonical(name))![use] as readonly string[]).includes(mode))
+  return mechanisms.some((name) => (defined(PERMISSIONS.get(canonical(name)))[use] as readonly string[]).includes(mode))
 }

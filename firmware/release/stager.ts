@@ -1,6 +1,7 @@
 /** Takes an update image from the network into the inactive slot. Contract section 9. */
 
 import { createHash, type Hash } from 'node:crypto'
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import type { BootManager } from '../channel/boot-manager.ts'
@@ -130,10 +131,10 @@ function refuseOther(manifest: Manifest, product: string): void {
 
 /** Newer or older minor versions are taken alike; older major ones are not. */
 function refuseOlder({ version, minimumVersion }: Manifest, installed: string): void {
-  const [theirs, minimum, ours] = [version, minimumVersion, installed].map((text) => parseVersion(text)!)
-  if (theirs![0] < ours![0])
+  const ours = defined(parseVersion(installed))
+  if (defined(parseVersion(version))[0] < ours[0])
     throw new CofferError('conflict', `Version ${version} has an older major version than the installed ${installed}`)
-  if (compareVersions(ours!, minimum!) < 0)
+  if (compareVersions(ours, defined(parseVersion(minimumVersion))) < 0)
     throw new CofferError('conflict', `Version ${version} needs at least version ${minimumVersion}, not ${installed}`)
 }
 

@@ -3,6 +3,7 @@
  * for the disk. Each is decided upon on what the one before it has left, and one that is refused keeps nobody from the rest.
  */
 
+import { defined } from '../base/defined.ts'
 import { wrongState } from '../base/error.ts'
 import { assertAuthorized, bindToRequest, runDetached } from '../base/request-authorization.ts'
 import type { Decision } from './store.ts'
@@ -65,7 +66,7 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
     const outcomes = attempt(batch)
     waiting.splice(0, outcomes.length)
     for (const [index, outcome] of outcomes.entries()) {
-      const entry = batch[index]!
+      const entry = defined(batch[index])
       if (outcome instanceof Error) entry.reject(outcome)
       else entry.resolve(outcome.result)
     }
@@ -76,8 +77,9 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
     try {
       return commit(batch.map(({ decide }) => decide))
     } catch (error) {
-      if (batch.length > 1) return batch.flatMap((entry) => attempt([entry]))
-      return [refusalOf(batch[0]!, error)]
+      const [entry, ...others] = batch
+      if (entry === undefined || others.length > 0) return batch.flatMap((entry) => attempt([entry]))
+      return [refusalOf(entry, error)]
     }
   }
 

@@ -1,5 +1,6 @@
 /** A walk through the rows of a collection in slices, beside which requests are served and changes go on. */
 
+import { defined } from '../base/defined.ts'
 import { wipe } from '../base/secret.ts'
 import type { CollectionTable } from './collection-table.ts'
 import { emptySet, type RecordSet } from './record-set.ts'
@@ -30,7 +31,7 @@ export function createWalk(tables: ReadonlyMap<string, CollectionTable>): Collec
   let isOpen = true
 
   async function through(collection: string): Promise<RecordSet> {
-    const { table, hash } = tables.get(collection)!
+    const { table, hash } = defined(tables.get(collection))
     const set = emptySet()
     let until = 0
     for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(walk.at)) {
@@ -45,7 +46,7 @@ export function createWalk(tables: ReadonlyMap<string, CollectionTable>): Collec
   async function countDamaged(collection: string): Promise<number> {
     let damaged = 0
     let until = 0
-    for (const { record } of tables.get(collection)!.table.rows()) {
+    for (const { record } of defined(tables.get(collection)).table.rows()) {
       if (record === null) damaged++
       else wipe(record.value)
       if (performance.now() > until) until = await pause()
@@ -66,7 +67,7 @@ export function createWalk(tables: ReadonlyMap<string, CollectionTable>): Collec
     countDamaged,
     note(collection, { slot, before, after }) {
       if (walk?.collection !== collection || slot > walk.at) return
-      const { hash } = tables.get(collection)!
+      const { hash } = defined(tables.get(collection))
       if (before !== null) hash.remove(walk.set, slot, before.sealed)
       if (after !== null) hash.add(walk.set, slot, after.sealed)
     },

@@ -5,6 +5,7 @@
  * head, a record was removed or an older copy put back, and the collection is refused.
  */
 
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import type { CollectionTable } from './collection-table.ts'
 import { createWalk } from './collection-walk.ts'
@@ -58,7 +59,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   let isCopy = false
   let repairs = 0
 
-  const tableOf = (collection: string): CollectionTable => tables.get(collection)!
+  const tableOf = (collection: string): CollectionTable => defined(tables.get(collection))
 
   /** A store from before there were heads, or the backup of one: what lies there is taken as it is. */
   function computeHead(): Head {

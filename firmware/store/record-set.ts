@@ -28,7 +28,7 @@ export const areSameSets = (a: ReadonlyMap<string, RecordSet>, b: ReadonlyMap<st
   [...new Set([...a.keys(), ...b.keys()])].every((name) => isSameSet(a.get(name) ?? NONE, b.get(name) ?? NONE))
 
 function addTo(sum: Int32Array, other: Int32Array): void {
-  for (let at = 0; at < WORDS; at++) sum[at]! ^= other[at]!
+  for (let at = 0; at < WORDS; at++) sum[at] = (sum[at] ?? 0) ^ (other[at] ?? 0)
 }
 
 /** Merged into `b`, it gives `a`. */

@@ -86,7 +86,7 @@ function slotIn(bytes: Uint8Array, at: number): bigint {
 }
 
 const uint32 = (bytes: Uint8Array, at: number): number =>
-  ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0
+  (((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)) >>> 0
 
 /** Reads rows without their table: those of a backup, or of a snapshot. */
 interface RowReader {

@@ -286,8 +286,9 @@ function createRows(store: StoreFile, table: string): Rows {
       for (;;) {
         const page = onDisk(() => selectNext.all(after, PAGE_ROWS))
         yield page
-        if (page.length < PAGE_ROWS) return
-        after = page.at(-1)!.slot
+        const last = page.at(-1)
+        if (last === undefined || page.length < PAGE_ROWS) return
+        after = last.slot
       }
     },
     put: (slot, sealed) => void upsert.run(slot, sealed),

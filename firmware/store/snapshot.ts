@@ -6,6 +6,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { onDisk } from './failure.ts'
 import { BEFORE_FIRST } from './sealed-table.ts'
@@ -45,7 +46,7 @@ export function takeSnapshot(store: StoreFile, tables: readonly string[]): Snaps
       const rowIn = new Map(tables.map((table) => [table, rowReader(database, table)]))
       return {
         pages: (table) => pages(database, table),
-        row: (table, slot) => rowIn.get(table)!(slot),
+        row: (table, slot) => defined(rowIn.get(table))(slot),
         close: () => unwatch(database, tables),
       }
     } catch (error) {
@@ -104,18 +105,20 @@ function* pages(database: Database, table: string): Generator<Row[]> {
   let after = BEFORE_FIRST
   for (;;) {
     const page = onDisk(() => takePage(select.iterate(after, after)))
-    if (page.length === 0) return
-    after = page.at(-1)!.slot
+    const last = page.at(-1)
+    if (last === undefined) return
+    after = last.slot
     yield page
   }
 }
 
 function rowReader(database: Database, table: string): (slot: bigint) => Row | null {
-  const [former, present] = [`replaced."${formerOf(table)}"`, `main."${table}"`].map((from) =>
-    database.prepare<[bigint], { sealed: Uint8Array | null }>(`SELECT sealed FROM ${from} WHERE slot = ?`),
-  )
+  const prepare = (from: string) =>
+    database.prepare<[bigint], { sealed: Uint8Array | null }>(`SELECT sealed FROM ${from} WHERE slot = ?`)
+  const former = prepare(`replaced."${formerOf(table)}"`)
+  const present = prepare(`main."${table}"`)
   return (slot) => {
-    const row = onDisk(() => former!.get(slot) ?? present!.get(slot))
+    const row = onDisk(() => former.get(slot) ?? present.get(slot))
     return row?.sealed == null ? null : { slot, sealed: row.sealed }
   }
 }

@@ -4,6 +4,7 @@
  * records here do not come to the same sets.
  */
 
+import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
 import { equalBytes } from '../crypto/seal.ts'
@@ -339,7 +340,7 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
   }
 
   const push = (step: Step): void => {
-    ranks[rankOf(step)]!.push(step)
+    defined(ranks[rankOf(step)]).push(step)
     rows++
     bytes += step.sealed?.length ?? 0
   }
@@ -369,9 +370,9 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
       inOrder(collection, slot)
       hash.add(setOf(found, collection), slot, sealed)
       yield* dropBelow(collection, slot)
-      const isThere = cursor.next?.slot === slot
-      if (!isThere || !equalBytes(cursor.next!.sealed, sealed)) push({ collection, slot, sealed, record: null })
-      if (isThere) cursor.next = table.rowAfter(slot)
+      const present = cursor.next?.slot === slot ? cursor.next : undefined
+      if (present === undefined || !equalBytes(present.sealed, sealed)) push({ collection, slot, sealed, record: null })
+      if (present !== undefined) cursor.next = table.rowAfter(slot)
       yield
     },
     *end(): Generator<void, { steps: () => Iterable<Step>; found: Head }> {

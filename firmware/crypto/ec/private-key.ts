@@ -106,8 +106,9 @@ function isScalar(bytes: Uint8Array, order: Uint8Array): boolean {
   if (bytes.length !== order.length) return false
   let [borrow, bits] = [0, 0]
   for (let i = bytes.length - 1; i >= 0; i--) {
-    borrow = ((bytes[i]! - order[i]! - borrow) >> 8) & 1
-    bits |= bytes[i]!
+    const byte = bytes[i] ?? 0
+    borrow = ((byte - (order[i] ?? 0) - borrow) >> 8) & 1
+    bits |= byte
   }
   return borrow === 1 && bits !== 0
 }

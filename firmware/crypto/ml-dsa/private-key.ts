@@ -1,6 +1,7 @@
 /** ML-DSA keys and signatures as the other modules use them: pure or with an external mu, always hedged. FIPS 204, section 5. */
 
 import { timingSafeEqual } from 'node:crypto'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
 import { products as chosen } from '../engine/choice.ts'
@@ -131,8 +132,8 @@ function tried(set: MlDsaSet, privateKey: Uint8Array, random: Random, products: 
   try {
     for (let time = 0; time < 2; time++)
       keys.push(openMlDsa(set, privateKey, random, products, () => disagreement(set)))
-    const { publicKey, sign } = keys[0]!
-    if (Buffer.compare(publicKey, keys[1]!.publicKey) !== 0) throw new Fault('a new key that came out in two ways')
+    const [{ publicKey, sign }, again] = [defined(keys[0]), defined(keys[1])]
+    if (Buffer.compare(publicKey, again.publicKey) !== 0) throw new Fault('a new key that came out in two ways')
     sign('ML_DSA', publicKey)
     return { type: set, private: privateKey, public: { data: publicKey } }
   } catch (error) {

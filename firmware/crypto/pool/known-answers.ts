@@ -6,6 +6,7 @@
 
 import { hash } from 'node:crypto'
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { defined } from '../../base/defined.ts'
 import { CURVES } from '../algorithms.ts'
 import { openCurveKey } from '../ec/private-key.ts'
 import { products as chosen } from '../engine/choice.ts'
@@ -48,8 +49,8 @@ const counting = (bytes: number): Uint8Array => Uint8Array.from({ length: bytes 
 
 /** Test key of two published 1024-bit primes: RFC 2409 section 6.2 and RFC 5054 appendix A. */
 export function rsaKey(): RsaPrivateKey {
-  const [p, q] = [RFC_2409, RFC_5054].map((words) => hexToBytes(words.join('')))
-  return computeRsaKey(p!, q!, Uint8Array.of(1, 0, 1))!
+  const [p, q] = [hexToBytes(RFC_2409.join('')), hexToBytes(RFC_5054.join(''))]
+  return defined(computeRsaKey(p, q, Uint8Array.of(1, 0, 1)))
 }
 
 const RFC_2409 = [

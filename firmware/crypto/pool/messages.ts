@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.ts'
 import type { ErrorCode } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
@@ -126,10 +127,10 @@ export function packReply(packer: Packer, reply: PoolReply): void {
 
 export function unpackReply(unpacker: Unpacker): PoolReply {
   const [id, kind] = [unpacker.take() as number, unpacker.take()]
-  if (kind === 'bytes') return { id, result: unpacker.takeBytes()! }
+  if (kind === 'bytes') return { id, result: defined(unpacker.takeBytes()) }
   if (kind === 'pair') {
     const [type, publicKey] = [unpacker.take() as KeyType, unpacker.take() as PublicKey]
-    return { id, result: { type, public: publicKey, private: unpacker.takeBytes()! } }
+    return { id, result: { type, public: publicKey, private: defined(unpacker.takeBytes()) } }
   }
   const [code, message] = [unpacker.take() as ErrorCode, unpacker.take() as string]
   return { id, code, message, unopened: unpacker.take() as boolean }

@@ -102,8 +102,9 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   function dispatch(): void {
     while (queue.length > 0) {
       const thread = threads.free(operationMs)
-      if (thread === undefined) return
-      send(thread, queue.shift()!)
+      const job = thread && queue.shift()
+      if (thread === undefined || job === undefined) return
+      send(thread, job)
     }
   }
 
@@ -141,7 +142,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
       if (job.dropped) wipeResult(reply.result)
       else job.resolve(reply.result)
     } else {
-      if (reply.unopened && !job.dropped) thread.opened.delete(job.key!.ref)
+      if (reply.unopened && !job.dropped && job.key !== undefined) thread.opened.delete(job.key.ref)
       if (!job.dropped) job.reject(new CofferError(reply.code, reply.message))
     }
   }

@@ -1,6 +1,7 @@
 /** State of a worker thread in the pool: running jobs, opened keys, and requests to send. */
 
 import { Worker } from '../../base/confinement.ts'
+import { defined } from '../../base/defined.ts'
 import type { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { KeyHandle, KeyPair } from '../types.ts'
@@ -82,9 +83,8 @@ function openIn(thread: Thread, key: KeyHandle, request: PoolRequest): void {
   if (!thread.opened.delete(key.ref)) {
     request.open = { type: key.type, private: key.load() }
     if (thread.opened.size >= OPENED_MAX) {
-      const oldest = thread.opened.keys().next().value!
-      thread.opened.delete(oldest)
-      request.evict = oldest
+      request.evict = defined(thread.opened.keys().next().value)
+      thread.opened.delete(request.evict)
     }
   }
   thread.opened.set(key.ref, true)
@@ -106,7 +106,7 @@ export function forgetKey(thread: Thread, ref: number): void {
 }
 
 export function take(thread: Thread, id: number): Job {
-  const job = thread.running.get(id)!
+  const job = defined(thread.running.get(id))
   thread.running.delete(id)
   thread.load -= job.weight
   return job

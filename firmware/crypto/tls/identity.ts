@@ -160,7 +160,7 @@ const SERIAL_BYTES = 16
 function toBeSigned(pair: KeyPair, commonName: string, names: readonly string[], random: Random): TBSCertificate {
   const name = nameOf({ commonName })
   const serial = random(SERIAL_BYTES)
-  serial[0] = (serial[0]! & 0x7f) | 0x40 // positive, no leading zero
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40 // positive, no leading zero
   return new TBSCertificate({
     version: Version.v3,
     serialNumber: bufferOf(serial),

@@ -7,6 +7,8 @@ const DIGITS = new Uint8Array(256).fill(NO_DIGIT)
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 for (const [value, character] of [...ALPHABET].entries()) DIGITS[character.charCodeAt(0)] = value
 
+const digitAt = (bytes: Uint8Array, at: number): number => DIGITS[bytes[at] ?? PAD] ?? NO_DIGIT
+
 const PAD = 0x3d
 const LF = 0x0a
 const GROUP_CHARACTERS = 4
@@ -41,7 +43,7 @@ export class Base64Stream {
 
   take(code: number): void {
     if (code === LF || this.#isBad) return
-    const digit = code < DIGITS.length ? DIGITS[code]! : NO_DIGIT
+    const digit = DIGITS[code] ?? NO_DIGIT
     const isPadding = code === PAD && this.#characters >= 2
     if (this.#isClosed || (!isPadding && (digit === NO_DIGIT || this.#padding > 0))) {
       this.#isBad = true
@@ -83,10 +85,10 @@ export class Base64Stream {
     let length = this.#length
     let next = at
     for (; next + GROUP_CHARACTERS <= bytes.length; next += GROUP_CHARACTERS) {
-      const a = DIGITS[bytes[next]!]!
-      const b = DIGITS[bytes[next + 1]!]!
-      const c = DIGITS[bytes[next + 2]!]!
-      const d = DIGITS[bytes[next + 3]!]!
+      const a = digitAt(bytes, next)
+      const b = digitAt(bytes, next + 1)
+      const c = digitAt(bytes, next + 2)
+      const d = digitAt(bytes, next + 3)
       if ((a | b | c | d) >= NO_DIGIT) break
       target[length++] = (a << 2) | (b >> 4)
       target[length++] = (b << 4) | (c >> 2)

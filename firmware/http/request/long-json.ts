@@ -89,7 +89,7 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
       if (state === 'long') at = takeLong(bytes, at)
       else if (state === 'name' || state === 'text') at = takeText(bytes, at)
       else if (state === 'null') at = takeNull(bytes, at)
-      else takeMark(String.fromCharCode(bytes[at++]!), state)
+      else takeMark(String.fromCharCode(bytes.readUInt8(at++)), state)
     }
     return 'taken'
   }
@@ -157,7 +157,7 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
 
   function takeLong(bytes: Buffer, from: number): number {
     if (escaped !== null) {
-      takeEscape(String.fromCharCode(bytes[from]!))
+      takeEscape(escaped + String.fromCharCode(bytes.readUInt8(from)))
       return from + 1
     }
     const at = content.takeDigits(bytes, from)
@@ -178,11 +178,11 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
     return at + 1
   }
 
-  function takeEscape(character: string): void {
-    escaped += character
-    if (escaped![0] !== 'u') content.take(codeOf(ESCAPES.get(escaped!)))
-    else if (escaped!.length <= DIGITS_OF_U) return
-    else if (/^u[0-9a-f]{4}$/i.test(escaped!)) content.take(Number.parseInt(escaped!.slice(1), 16))
+  function takeEscape(text: string): void {
+    escaped = text
+    if (!text.startsWith('u')) content.take(codeOf(ESCAPES.get(text)))
+    else if (text.length <= DIGITS_OF_U) return
+    else if (/^u[0-9a-f]{4}$/i.test(text)) content.take(Number.parseInt(text.slice(1), 16))
     else throw notJson()
     escaped = null
   }
@@ -203,7 +203,7 @@ const QUOTES = Buffer.from('"')
 function hexAt(bytes: Buffer, from: number): number {
   let code = 0
   for (let at = from; at < from + DIGITS_OF_U; at++) {
-    const digit = HEX[bytes[at]!]!
+    const digit = HEX[bytes.readUInt8(at)] ?? 16
     if (digit === 16) throw notJson()
     code = code * 16 + digit
   }

@@ -42,7 +42,8 @@ function readAccept(accept: string): Range[] {
     if (match === null) continue
     const weight = parameters.map((parameter) => QUALITY_PARAMETER.exec(parameter)?.[1]?.trim()).find(Boolean)
     const value = weight !== undefined && QUALITY.test(weight) ? Number(weight) : 1
-    ranges.push({ type: match[1]!, subtype: match[2]!, quality: value })
+    const [, type = '', subtype = ''] = match
+    ranges.push({ type, subtype, quality: value })
   }
   return ranges
 }

@@ -2,4 +2,4 @@ const PATH_MAX = 2000
 
 /** Path of a request target for the log. The query may hold a passphrase and is left out; `withoutSecrets` removes other secrets. */
 export const loggedPath = (target: string, withoutSecrets = (path: string): string => path): string =>
-  withoutSecrets(target.split('?', 1)[0]!).slice(0, PATH_MAX) // cut last: a truncated secret would not be recognized
+  withoutSecrets(target.replace(/\?.*$/s, '')).slice(0, PATH_MAX) // cut last: a truncated secret would not be recognized

@@ -71,8 +71,9 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
     if (line.isParsing) return
     line.isParsing = true
     const waitingNowMax = total < waitingTotalMax / 2 ? waitingMax : 1
-    while (line.unread.length > 0 && line.waiting.length < waitingNowMax && !isPaused(socket) && !socket.destroyed) {
-      const bytes = line.unread.shift()!
+    while (line.waiting.length < waitingNowMax && !isPaused(socket) && !socket.destroyed) {
+      const bytes = line.unread.shift()
+      if (bytes === undefined) break
       if (bytes.length > PORTION_BYTES) line.unread.unshift(bytes.subarray(PORTION_BYTES))
       line.parse(bytes.subarray(0, PORTION_BYTES))
     }

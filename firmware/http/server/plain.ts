@@ -40,7 +40,7 @@ export function createPlainHttpDetector({
         return
       }
       socket.unshift(first)
-      if (isLetter(first[0]!))
+      if (isLetter(first.readUInt8(0)))
         plain.emit('connection', socket) // `deadline` stays and bounds the time for its headers
       else {
         done()

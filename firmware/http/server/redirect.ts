@@ -99,10 +99,13 @@ export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
 
   const onRequest = (incoming: IncomingMessage) => {
     incoming.resume() // reads on, so that a client that is still sending gets the answer
-    answerTo(incoming.socket, incoming.method!, incoming.url!, incoming.headers.host)
+    const { socket, method = '', url = '', headers } = incoming
+    answerTo(socket, method, url, headers.host)
   }
   for (const event of ['request', 'checkContinue', 'checkExpectation', 'upgrade'] as const) server.on(event, onRequest)
-  server.on('connect', ({ method, headers, socket }: IncomingMessage) => answerTo(socket, method!, '/', headers.host))
+  server.on('connect', ({ method = '', headers, socket }: IncomingMessage) =>
+    answerTo(socket, method, '/', headers.host),
+  )
   server.on('clientError', (error, socket) => {
     const target = targetOfUnknownMethod(error)
     if (target !== null) return answerTo(socket as Socket, 'of an unknown method', target, undefined)
@@ -131,7 +134,7 @@ export function secureUri(
   tlsPort: number | null,
 ): string {
   const absolute = ABSOLUTE.exec(target)
-  const [authority, rest] = absolute === null ? [hostHeader, target] : [absolute[1], absolute[2]!]
+  const [, authority = hostHeader, rest = target] = absolute ?? []
   const [, named, namedPort] = HOST.exec(authority ?? '') ?? []
   const host = named !== undefined && URL.canParse(`https://${named}`) ? named : hostOf(socket)
   const port = tlsPort ?? (Number(namedPort) || socket.localPort)

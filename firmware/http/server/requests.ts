@@ -42,7 +42,7 @@ export interface Requests {
 /** RFC 9112 section 3.2: exactly one `host` line, optional in HTTP/1.0. Node uses the first of several. */
 function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): string | null {
   let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') hosts++
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts++
   if (hosts > 1) return 'There is more than one host header'
   return hosts === 0 && httpVersion === '1.1' ? 'The host header is missing' : null
 }

@@ -28,7 +28,8 @@ export function createTraffic(): Traffic {
       responseSeconds = total === 0 ? seconds : OLD_WEIGHT * responseSeconds + (1 - OLD_WEIGHT) * seconds
       total++
       totalSeconds += seconds
-      durations.find(({ boundSeconds }) => seconds <= boundSeconds)!.count++
+      const bucket = durations.find(({ boundSeconds }) => seconds <= boundSeconds)
+      if (bucket !== undefined) bucket.count++
       byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
     },
     get total() {

@@ -3,6 +3,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite, { type Database, type Statement } from 'better-sqlite3'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { assertAuthorized } from '../../base/request-authorization.ts'
 import { onDisk } from '../failure.ts'
@@ -29,7 +30,7 @@ export interface StoreOptions {
 const databases = new WeakMap<StoreFile, Database>()
 
 /** SQLite's own handle, for this room alone. */
-export const databaseOf = (store: StoreFile): Database => databases.get(store)!
+export const databaseOf = (store: StoreFile): Database => defined(databases.get(store))
 
 /** True when there is something that a new store must not replace. */
 const storeExists = (dataDirectory: string): boolean =>

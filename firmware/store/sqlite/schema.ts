@@ -45,11 +45,12 @@ export const readVersion = (database: Database): number => database.pragma('user
 
 /** Runs what is missing, each migration in one transaction. */
 export function migrate(database: Database, migrations: readonly Migration[]): void {
-  for (let version = readVersion(database); version < migrations.length; version++) {
+  const present = readVersion(database)
+  for (const [index, migration] of migrations.slice(present).entries()) {
     database.transaction(() => {
       database.pragma(`application_id = ${APPLICATION_ID}`)
-      migrations[version]!(database)
-      database.pragma(`user_version = ${version + 1}`)
+      migration(database)
+      database.pragma(`user_version = ${present + index + 1}`)
     })()
   }
 }
