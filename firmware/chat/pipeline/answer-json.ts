@@ -1,12 +1,19 @@
 /** Serializes answers and bounds their size while writing. Contract section 9. */
 
 import { badRequest } from '../base/error.ts'
+import { JsonText } from '../base/json-text.ts'
 
 /** Bound of one answer. The largest is a register answer of an organization at all its limits: realm/model/bounds.ts. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-/** Throws `BAD_REQUEST` if the JSON exceeds `bytesMax`. Serializes member by member, so that it never exceeds the bound by much. */
-export function answerJson(answer: Readonly<Record<string, unknown>>, bytesMax = ANSWER_BYTES_MAX): string {
+/**
+ * Throws `BAD_REQUEST` if the JSON exceeds `bytesMax`. Serializes member by member, so that it never exceeds the bound by much. `bytes` is
+ * the length in UTF-8: each further pass over a long answer takes as long as a call.
+ */
+export function answerJson(
+  answer: Readonly<Record<string, unknown>>,
+  bytesMax = ANSWER_BYTES_MAX,
+): { text: string; bytes: number } {
   const pieces: string[] = []
   let bytes = 0
   const write = (piece: string): void => {
@@ -15,7 +22,7 @@ export function answerJson(answer: Readonly<Record<string, unknown>>, bytesMax =
     pieces.push(piece)
   }
   writeObject(answer, write, (value) => writeMember(value, write))
-  return pieces.join('')
+  return { text: pieces.join(''), bytes }
 }
 
 /** Takes values while their JSON fits into `bytesMax`, but at least the first one. */
@@ -41,7 +48,8 @@ export const tooLarge = () => badRequest('The answer would be too large: ask for
 type Write = (piece: string) => void
 
 function writeMember(value: unknown, write: Write): void {
-  if (Array.isArray(value)) writeList(value, write)
+  if (value instanceof JsonText) for (const piece of value.pieces) write(piece)
+  else if (Array.isArray(value)) writeList(value, write)
   else if (isPlain(value)) writeObject(value, write, (member) => write(JSON.stringify(member)))
   else write(JSON.stringify(value))
 }

@@ -62,11 +62,18 @@ export function successReply(answer: Answer, ignored: readonly string[]): Reply 
 const ignoredField = (ignored: readonly string[]) =>
   ignored.length === 0 ? {} : { ignored_parameters_unsupported: [...ignored].sort() }
 
-const reply = (
+function reply(
   status: number,
   value: Readonly<Record<string, unknown>>,
   headers?: Readonly<Record<string, string>>,
-): Reply => bodyReply(status, answerJson(value), TYPE, { ...HEADERS, ...headers })
+): Reply {
+  const { text, bytes } = answerJson(value)
+  return {
+    status,
+    headers: { ...HEADERS, ...headers, 'content-type': TYPE, 'content-length': String(bytes) },
+    body: text,
+  }
+}
 
 /** Chat error codes for errors of shared modules. */
 const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> = {

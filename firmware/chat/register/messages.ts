@@ -1,7 +1,7 @@
 /** Register sections about messages. Contract sections 4.2 and 4.2.1. */
 
 import { starredMessages } from '../realm/messages/starred.ts'
-import { unreadToJson } from '../realm/messages/unread.ts'
+import { unreadToJson } from '../realm/messages/unread-json.ts'
 import type { RegisterSection } from './section.ts'
 
 export const messageBlock: RegisterSection = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })

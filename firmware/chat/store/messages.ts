@@ -1,6 +1,7 @@
 /** Messages. They are read on demand and not cached. */
 
 import type { Database } from 'better-sqlite3'
+import { createSentCache, type SentCache } from './sent.ts'
 import { type IndexedMessage, isIndexedAs, type Words } from './words.ts'
 
 export interface MessageRow {
@@ -34,9 +35,24 @@ type NewRow = Omit<MessageRow, 'id' | 'arrival'>
 /** The columns that determine a message's location and its readers. */
 export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic' | 'birth' | 'ordinal' | 'arrival'>
 
+/** Columns of messages that are still in their birth, ascending. Rows as objects would take three times as long. */
+export interface PackedRows {
+  ids: number[]
+  ordinals: number[]
+  topics: number[]
+  /** False if the range has messages that were moved. */
+  isWhole: boolean
+}
+
 const MESSAGE_COLUMNS =
   'messages.id, sender, messages.recipient, topic, time, birth, ordinal, arrival, bits, client, content, html, extra'
 export const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal, arrival'
+
+export const PACKED_ROWS = `SELECT group_concat(id) AS ids, group_concat(ordinal) AS ordinals, group_concat(topic) AS topics, count(*) AS count
+  FROM (
+    SELECT id, ordinal, topic FROM messages INDEXED BY messages_places
+    WHERE birth = ? AND ordinal BETWEEN ? AND ? AND recipient = birth AND arrival = 0 ORDER BY ordinal
+  )`
 
 type Place = Pick<MessageRow, 'recipient' | 'topic' | 'extra'> & { arrival: number | null }
 
@@ -65,6 +81,8 @@ export interface Messages {
   nextOrdinal(recipient: number): number
   /** The newest messages that were sent to `birth` with ordinals from..to, inclusive. */
   sentBetween(birth: number, from: number, to: number, limit: number): PlacedRow[]
+  /** Placements of the newest messages, shared by registers that come together. */
+  readonly sent: SentCache
   /** The newest messages before `below` that were sent to `birth` and are now in `recipient`, newest first. */
   movedTo(recipient: number, birth: number, limit: number, below?: number): PlacedRow[]
   /** The newest messages before `below` in a user's history that the user did not receive, newest first. */
@@ -137,6 +155,16 @@ export function prepareMessages(database: Database, words: Words): Messages {
     `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places WHERE birth = ? AND ordinal BETWEEN ? AND ?
      ORDER BY ordinal DESC LIMIT ?`,
   )
+  const packedBetween = database.prepare<[number, number, number], PackedTexts>(PACKED_ROWS)
+  const countBetween = database
+    .prepare<[number, number, number], number>(
+      'SELECT count(*) FROM messages INDEXED BY messages_places WHERE birth = ? AND ordinal BETWEEN ? AND ?',
+    )
+    .pluck()
+  const placedElsewhere = database.prepare<[number, number, number], PlacedRow>(
+    `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places
+     WHERE birth = ? AND ordinal BETWEEN ? AND ? AND (recipient <> birth OR arrival <> 0) ORDER BY ordinal`,
+  )
   const movedTo = database.prepare<[number, number, number, number], PlacedRow>(
     `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_births
      WHERE recipient = ? AND birth = ? AND birth <> recipient AND id < ? ORDER BY id DESC LIMIT ?`,
@@ -178,7 +206,18 @@ export function prepareMessages(database: Database, words: Words): Messages {
   )
   const isInUse = database.prepare('SELECT 1 FROM messages WHERE topic = ? AND topic > 0 LIMIT 1').pluck()
   const count = database.prepare<[], number>('SELECT count(*) FROM messages').pluck()
+  let placements = 0
+  const sent = createSentCache({
+    packedBetween(birth, from, to) {
+      const { ids, ordinals, topics, count } = packedBetween.get(birth, from, to)!
+      const isWhole = count === to - from + 1 || count === countBetween.get(birth, from, to)
+      return { ids: numbersOf(ids), ordinals: numbersOf(ordinals), topics: numbersOf(topics), isWhole }
+    },
+    placedElsewhere: (birth, from, to) => placedElsewhere.all(birth, from, to),
+    placements: () => placements,
+  })
   return {
+    sent,
     get: (id) => get.get(id),
     add(row) {
       const named = topicName.get(row.topic) ?? ''
@@ -194,14 +233,19 @@ export function prepareMessages(database: Database, words: Words): Messages {
       words.remove(before)
       words.add(after)
     },
-    moveTopic: (topic, recipient, arrival) => void moveTopic.run(recipient, arrival, topic),
+    moveTopic(topic, recipient, arrival) {
+      placements++
+      moveTopic.run(recipient, arrival, topic)
+    },
     place(ids, { recipient, topic, extra, arrival }) {
+      placements++
       place.run(recipient, topic, extra, arrival, JSON.stringify(ids))
       words.joinTopic(topic, topicName.get(topic) ?? '')
     },
     extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),
     sentSince: (ids, time) => sentSince.get(JSON.stringify(ids), time)!,
     remove(id) {
+      placements++
       words.remove(indexed.get(id)!)
       remove.run(id)
     },
@@ -227,6 +271,15 @@ export function prepareMessages(database: Database, words: Words): Messages {
     count: () => count.get()!,
   }
 }
+
+interface PackedTexts {
+  ids: string | null
+  ordinals: string | null
+  topics: string | null
+  count: number
+}
+
+const numbersOf = (text: string | null): number[] => (text === null ? [] : (JSON.parse(`[${text}]`) as number[]))
 
 /** Passes ids as a JSON list in one parameter. */
 const THESE = 'SELECT value FROM json_each(?)'

@@ -62,7 +62,9 @@ export function prepareTopics(database: Database, words: Words): Topics {
   const known = new Map<number, TopicRow>() // committed rows: successive pages of messages need the same topics
 
   function read(id: number): TopicRow | undefined {
-    const row = known.get(id) ?? get.get(id)
+    const seen = known.get(id)
+    if (seen !== undefined) return seen
+    const row = get.get(id)
     if (row === undefined || database.inTransaction) return row
     if (known.size >= KNOWN_MAX) known.clear()
     known.set(id, row)

@@ -112,5 +112,9 @@ test('what is written is what JSON.stringify writes', () => {
     },
     { date: new Date(0), nested: { when: new Date(0) }, n: Number.NaN, f: () => 1, 'quo"te': { 'in"ner': '"' } },
   ]
-  for (const answer of answers) assert.equal(answerJson(answer), JSON.stringify(answer))
+  for (const answer of answers) {
+    const { text, bytes } = answerJson(answer)
+    assert.equal(text, JSON.stringify(answer))
+    assert.equal(bytes, Buffer.byteLength(text))
+  }
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PLACED_COLUMNS } from '../../../firmware/chat/store/messages.ts'
+import { PACKED_ROWS, PLACED_COLUMNS } from '../../../firmware/chat/store/messages.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const { rig, hamlet, iago } = await chatSuite({ hamlet: 'member', iago: 'member' })
@@ -17,6 +17,16 @@ test('rows of unread messages are read without the table', () => {
   const details = plan(`SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places
     WHERE birth = 1 AND ordinal BETWEEN 1 AND 9 ORDER BY ordinal DESC LIMIT 100`)
   assert.equal(details, 'SEARCH messages USING COVERING INDEX messages_places (birth=? AND ordinal>? AND ordinal<?)')
+})
+
+test('columns of unread messages are read without the table, and in order without sorting', () => {
+  const [values, more] = ['birth = 1 AND ordinal BETWEEN 1 AND 9', 'birth = ? AND ordinal BETWEEN ? AND ?']
+  const details = plan(PACKED_ROWS.replace(more, values))
+  assert.match(
+    details,
+    /SEARCH messages USING COVERING INDEX messages_places \(birth=\? AND ordinal>\? AND ordinal<\?\)/,
+  )
+  assert.doesNotMatch(details, /TEMP B-TREE/)
 })
 
 test('the index follows what is sent, moved to another topic or channel, edited and deleted', async () => {

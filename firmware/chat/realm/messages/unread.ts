@@ -1,35 +1,14 @@
 /** Unread messages: the received ones minus the user's runs of read ordinals. Contract section 4.2.1. */
 
-import type { Shape } from '../../events/shapes.ts'
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
-import { ALERT_WORD } from '../model/content-flags.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { gaps } from '../model/runs.ts'
-import { topicName } from '../model/topic-names.ts'
 import { policyOf } from '../objects/user-topics.ts'
-import { visibilityOf } from '../permissions/visibility.ts'
 
-const UNREAD_MAX = 50_000 // the newest; contract section 4.2.1
-
-interface Unread {
-  /** Ascending by id. */
-  rows: readonly PlacedRow[]
-  /** True if there are further, older ones. */
-  isCut: boolean
-}
-
-export function unreadOf(realm: Realm, user: User): Unread {
-  const visibility = visibilityOf(realm, user)
-  const rows: PlacedRow[] = []
-  for (const row of newestUnread(realm, user)) {
-    if (!visibility.canRead(row)) continue
-    if (rows.length === UNREAD_MAX) return { rows: rows.reverse(), isCut: true }
-    rows.push(row)
-  }
-  return { rows: rows.reverse(), isCut: false }
-}
+/** The newest; contract section 4.2.1. */
+export const UNREAD_MAX = 50_000
 
 /**
  * Yields unread messages lazily, newest first, including those that the user may no longer read. Messages that arrive after the start are
@@ -130,7 +109,8 @@ function newestMoved({ store }: Realm, recipient: number, ranges: readonly Unrea
   )
 }
 
-function newestHeld(realm: Realm, user: User): Batches {
+/** Yields unread messages in the user's history that the user did not receive. */
+export function newestHeld(realm: Realm, user: User): Batches {
   const batches = byPages((below) => realm.store.messages.heldBy(user.id, ROWS_FIRST, below))
   return batches.map((rows) => rows.filter((row) => !isRead(realm, user, row)))
 }
@@ -146,7 +126,7 @@ function* byPages(read: (below: number | undefined) => readonly PlacedRow[]): Ge
   }
 }
 
-interface UnreadRange {
+export interface UnreadRange {
   birth: number
   from: number
   to: number
@@ -172,49 +152,6 @@ const NO_RUNS: Runs = []
 
 const isRead = ({ store }: Realm, user: User, { birth, ordinal }: PlacedRow): boolean =>
   gaps(store.flags.runs(user.id, birth, 'read'), ordinal, ordinal).length === 0
-
-/** `unread_msgs` of the register answer. `can`: capabilities of the client. */
-export function unreadToJson(realm: Realm, user: User, can: Shape['can']) {
-  const { state, store } = realm
-  const { rows: all, isCut } = unreadOf(realm, user)
-  const rows = all.filter(
-    ({ recipient }) => can.archived_channels || state.channelByRecipient.get(recipient)?.isArchived !== true,
-  )
-  const pms = new Map<number, number[]>()
-  const huddles = new Map<string, number[]>()
-  const topics = new Map<number, { channel: Channel; topic: string; ids: number[] }>()
-  const add = <K>(map: Map<K, number[]>, key: K, id: number): void => {
-    const ids = map.get(key)
-    if (ids === undefined) map.set(key, [id])
-    else ids.push(id)
-  }
-  for (const { id, recipient, topic } of rows) {
-    const conversation = state.conversation.get(recipient)
-    if (conversation === undefined) {
-      const known = topics.get(topic)
-      if (known !== undefined) known.ids.push(id)
-      else {
-        const channel = state.channelByRecipient.get(recipient)!
-        topics.set(topic, { channel, topic: store.topics.get(topic)?.name ?? '', ids: [id] })
-      }
-    } else if (conversation.userIds.length > 2) add(huddles, conversation.userIds.join(','), id)
-    else add(pms, conversation.userIds.find((other) => other !== user.id) ?? user.id, id)
-  }
-  const mentioned = rows.length === 0 ? new Map<number, number>() : store.flags.mentionsSince(user.id, rows[0]!.id)
-  const muted = [...topics.values()].filter(({ channel, topic }) => isMuted(realm, user, channel, topic))
-  return {
-    count: rows.length - muted.reduce((sum, { ids }) => sum + ids.length, 0),
-    pms: [...pms].map(([id, ids]) => ({ other_user_id: id, sender_id: id, unread_message_ids: ids })),
-    streams: [...topics.values()].map(({ channel, topic, ids }) => ({
-      stream_id: channel.id,
-      topic: topicName(topic, can.empty_topic_name),
-      unread_message_ids: ids,
-    })),
-    huddles: [...huddles].map(([users, ids]) => ({ user_ids_string: users, unread_message_ids: ids })),
-    mentions: rows.map(({ id }) => id).filter((id) => ((mentioned.get(id) ?? 0) & ~ALERT_WORD) !== 0),
-    old_unreads_missing: isCut,
-  }
-}
 
 /** True if the topic is muted, or if the channel is muted and the topic has no policy. Messages there do not count as unread. */
 export function isMuted(realm: Realm, user: User, channel: Channel, topic: string): boolean {
