@@ -1,6 +1,7 @@
 /** Messages. They are read on demand and not cached. */
 
-import type { Database } from 'better-sqlite3'
+import type { Database, Statement } from 'better-sqlite3'
+import type { Placements } from './placements.ts'
 import { createSentCache, type SentCache } from './sent.ts'
 import { type IndexedMessage, isIndexedAs, type Words } from './words.ts'
 
@@ -50,7 +51,7 @@ export const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal, arr
 
 export const PACKED_ROWS = `SELECT group_concat(id) AS ids, group_concat(ordinal) AS ordinals, group_concat(topic) AS topics, count(*) AS count
   FROM (
-    SELECT id, ordinal, topic FROM messages INDEXED BY messages_places
+    SELECT id, ordinal, topic FROM placements
     WHERE birth = ? AND ordinal BETWEEN ? AND ? AND recipient = birth AND arrival = 0 ORDER BY ordinal
   )`
 
@@ -105,7 +106,15 @@ export interface Messages {
   count(): number
 }
 
-export function prepareMessages(database: Database, words: Words): Messages {
+export function prepareMessages(database: Database, words: Words, placements: Placements): Messages {
+  /** A statement on the table of placements, or on that of messages until the other is complete. */
+  const placed = <Parameters extends unknown[], Row>(sql: string): (() => Statement<Parameters, Row>) => {
+    const complete = database.prepare<Parameters, Row>(sql)
+    const before = database.prepare<Parameters, Row>(
+      sql.replace('FROM placements', 'FROM messages INDEXED BY messages_birth'),
+    )
+    return () => (placements.isComplete ? complete : before)
+  }
   const get = database.prepare<[number], MessageRow>(`SELECT ${MESSAGE_COLUMNS} FROM messages WHERE id = ?`)
   const add = database.prepare<[NewRow & { named: string }]>(
     `INSERT INTO messages (sender, recipient, topic, origin, named, time, birth, ordinal, bits, client, content, html, extra)
@@ -151,18 +160,16 @@ export function prepareMessages(database: Database, words: Words): Messages {
       `INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
     )
     .pluck()
-  const sentBetween = database.prepare<[number, number, number, number], PlacedRow>(
-    `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places WHERE birth = ? AND ordinal BETWEEN ? AND ?
+  const sentBetween = placed<[number, number, number, number], PlacedRow>(
+    `SELECT ${PLACED_COLUMNS} FROM placements WHERE birth = ? AND ordinal BETWEEN ? AND ?
      ORDER BY ordinal DESC LIMIT ?`,
   )
-  const packedBetween = database.prepare<[number, number, number], PackedTexts>(PACKED_ROWS)
-  const countBetween = database
-    .prepare<[number, number, number], number>(
-      'SELECT count(*) FROM messages INDEXED BY messages_places WHERE birth = ? AND ordinal BETWEEN ? AND ?',
-    )
-    .pluck()
-  const placedElsewhere = database.prepare<[number, number, number], PlacedRow>(
-    `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_places
+  const packedBetween = placed<[number, number, number], PackedTexts>(PACKED_ROWS)
+  const countBetween = placed<[number, number, number], { count: number }>(
+    'SELECT count(*) AS count FROM placements WHERE birth = ? AND ordinal BETWEEN ? AND ?',
+  )
+  const placedElsewhere = placed<[number, number, number], PlacedRow>(
+    `SELECT ${PLACED_COLUMNS} FROM placements
      WHERE birth = ? AND ordinal BETWEEN ? AND ? AND (recipient <> birth OR arrival <> 0) ORDER BY ordinal`,
   )
   const movedTo = database.prepare<[number, number, number, number], PlacedRow>(
@@ -206,15 +213,15 @@ export function prepareMessages(database: Database, words: Words): Messages {
   )
   const isInUse = database.prepare('SELECT 1 FROM messages WHERE topic = ? AND topic > 0 LIMIT 1').pluck()
   const count = database.prepare<[], number>('SELECT count(*) FROM messages').pluck()
-  let placements = 0
+  let moves = 0
   const sent = createSentCache({
     packedBetween(birth, from, to) {
-      const { ids, ordinals, topics, count } = packedBetween.get(birth, from, to)!
-      const isWhole = count === to - from + 1 || count === countBetween.get(birth, from, to)
+      const { ids, ordinals, topics, count } = packedBetween().get(birth, from, to)!
+      const isWhole = count === to - from + 1 || count === countBetween().get(birth, from, to)!.count
       return { ids: numbersOf(ids), ordinals: numbersOf(ordinals), topics: numbersOf(topics), isWhole }
     },
-    placedElsewhere: (birth, from, to) => placedElsewhere.all(birth, from, to),
-    placements: () => placements,
+    placedElsewhere: (birth, from, to) => placedElsewhere().all(birth, from, to),
+    moves: () => moves,
   })
   return {
     sent,
@@ -234,18 +241,18 @@ export function prepareMessages(database: Database, words: Words): Messages {
       words.add(after)
     },
     moveTopic(topic, recipient, arrival) {
-      placements++
+      moves++
       moveTopic.run(recipient, arrival, topic)
     },
     place(ids, { recipient, topic, extra, arrival }) {
-      placements++
+      moves++
       place.run(recipient, topic, extra, arrival, JSON.stringify(ids))
       words.joinTopic(topic, topicName.get(topic) ?? '')
     },
     extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),
     sentSince: (ids, time) => sentSince.get(JSON.stringify(ids), time)!,
     remove(id) {
-      placements++
+      moves++
       words.remove(indexed.get(id)!)
       remove.run(id)
     },
@@ -254,7 +261,7 @@ export function prepareMessages(database: Database, words: Words): Messages {
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
     nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
-    sentBetween: (birth, from, to, limit) => sentBetween.all(birth, from, to, limit),
+    sentBetween: (birth, from, to, limit) => sentBetween().all(birth, from, to, limit),
     movedTo: (recipient, birth, limit, below = Number.MAX_SAFE_INTEGER) => movedTo.all(recipient, birth, below, limit),
     heldBy: (user, limit, below = Number.MAX_SAFE_INTEGER) => heldBy.all(user, below, limit),
     placedInTopic: (topic) => placedInTopic.all(topic),

@@ -1,6 +1,7 @@
 /** The schema of the chat's database, as migrations: append only, released ones never change. SQLite's `user_version` holds the version. */
 
 import type { Database } from 'better-sqlite3'
+import { PLACEMENTS } from './placements.ts'
 
 export type Migration = (database: Database) => void
 
@@ -19,12 +20,15 @@ export const MIGRATIONS: readonly Migration[] = [
     for (const statement of WORDS_OF_ALL_KINDS) database.exec(statement)
   },
   (database) => database.exec(ARRIVAL),
-  (database) => database.exec(PLACES),
+  () => undefined, // created an index that the table of placements replaced before any release
   (database) => {
     for (const statement of SENDS) database.exec(statement)
   },
   (database) => {
     for (const statement of UPLOAD_SUMS) database.exec(statement)
+  },
+  (database) => {
+    for (const statement of PLACEMENTS) database.exec(statement)
   },
 ]
 
@@ -113,12 +117,6 @@ const WORDS_OF_ALL_KINDS: readonly string[] = [
  * it. 0 for all other messages.
  */
 const ARRIVAL = 'ALTER TABLE messages ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0'
-
-/**
- * A covering index of location and readership. Registering with 50,000 unread messages would otherwise read and unseal a page of the table
- * for each. `messages_birth` stays, because it makes ordinals unique.
- */
-const PLACES = 'CREATE INDEX messages_places ON messages (birth, ordinal, id, sender, recipient, topic, arrival)'
 
 /**
  * Sends with an `Idempotency-Key`, as keyed hashes of the key and of the parameters. `serial` numbers the sends of an account; `policy` is

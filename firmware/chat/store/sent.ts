@@ -47,13 +47,13 @@ export interface SentCache {
 interface Source {
   packedBetween(birth: number, from: number, to: number): PackedRows
   placedElsewhere(birth: number, from: number, to: number): PlacedRow[]
-  /** Number of changes to the placement of messages, without new ones. */
-  placements(): number
+  /** Number of moves and removals of messages. */
+  moves(): number
 }
 
 export function createSentCache(source: Source, rowsMax = ROWS_MAX): SentCache {
   const kept = new Map<number, Sent>()
-  let placements = source.placements()
+  let moves = source.moves()
   let timer: NodeJS.Timeout | undefined
 
   const size = (): number => [...kept.values()].reduce((sum, { ids, moved }) => sum + ids.length + moved.length, 0)
@@ -64,8 +64,8 @@ export function createSentCache(source: Source, rowsMax = ROWS_MAX): SentCache {
 
   return {
     begin() {
-      if (placements !== source.placements() || size() > rowsMax) drop()
-      placements = source.placements()
+      if (moves !== source.moves() || size() > rowsMax) drop()
+      moves = source.moves()
       clearTimeout(timer)
       timer = setTimeout(drop, KEPT_MS).unref()
     },

@@ -13,6 +13,7 @@ import { type Flags, prepareFlags } from './flags.ts'
 import { inspectInSlices } from './inspect.ts'
 import type { LogEnd } from './log-end.ts'
 import { type Messages, prepareMessages } from './messages.ts'
+import { preparePlacements } from './placements.ts'
 import { prepareQueues, type SavedQueues } from './queues.ts'
 import { MIGRATIONS, type Migration } from './schema.ts'
 import { prepareSends, type Sends } from './sends.ts'
@@ -76,12 +77,14 @@ export function openStore(options: StoreOptions): ChatStore {
   }
   const copying = createCopying([chat, files])
   const { database, transaction } = chat.sealed
-  indexInSlices(chat.sealed, words)
+  const placements = preparePlacements(database)
+  workInSlices(chat.sealed, { isDone: () => words.isSettled, run: words.index, againMs: SETTLING_MS })
+  workInSlices(chat.sealed, { isDone: () => placements.isComplete, run: placements.fill })
   const things = prepareThings(database)
   const prepared = preparedOnce(database)
   return {
     things,
-    messages: prepareMessages(database, words),
+    messages: prepareMessages(database, words, placements),
     topics: prepareTopics(database, words),
     words,
     flags: prepareFlags(database),
@@ -132,20 +135,28 @@ function preparedOnce(database: Database): (sql: string) => Statement {
 
 const STATEMENTS_MAX = 100
 
-/** Indexes missing messages, and those under former topic names, in time slices. */
-function indexInSlices({ database, transaction }: SealedDatabase, words: Words): void {
+/** Work on all messages that runs beside requests. */
+interface SlicedWork {
+  isDone(): boolean
+  /** Handles so many messages. Called in a transaction. */
+  run(count: number): void
+  /** Interval of further checks once it is done; none by default. */
+  againMs?: number
+}
+
+function workInSlices({ database, transaction }: SealedDatabase, { isDone, run, againMs }: SlicedWork): void {
   const step = createBatchSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
   const next = (): void => {
     if (!database.open) return
     const beganMs = threadMs()
     try {
-      if (words.isSettled) {
-        setTimeout(next, SETTLING_MS).unref()
+      if (isDone()) {
+        if (againMs !== undefined) setTimeout(next, againMs).unref()
         return
       }
-      transaction(() => words.index(step.value))
+      transaction(() => run(step.value))
     } catch {
-      setTimeout(next, INDEXING_RETRY_MS).unref() // no space, or damage, which other code reports: the index stays as it is
+      setTimeout(next, INDEXING_RETRY_MS).unref() // no space, or damage, which other code reports: the rest waits
       return
     }
     step.took(threadMs() - beganMs)

@@ -66,7 +66,7 @@ test('the rows kept are bounded', () => {
         return { ids: numbers, ordinals: numbers, topics: numbers, isWhole: true }
       },
       placedElsewhere: () => [],
-      placements: () => 0,
+      moves: () => 0,
     },
     1000,
   )
