@@ -215,7 +215,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.configuration.clusterTls.reload()
     this.cluster.node.begin()
     this.#sessions.startFlushing()
-    // A thread tells it in the name of the request that it was started for, which may be over.
+    // A result that is known already is told at once, in the name of the request that unlocks.
     pool.onTested((wrong) => runDetached(() => this.#judge(wrong)))
   }
 

@@ -158,7 +158,7 @@ export class Sessions<D extends OpenDomain> {
   }
 
   startFlushing(): void {
-    this.#flushTimer = setInterval(() => this.#flush(true), FLUSH_INTERVAL_MS).unref()
+    this.#flushTimer = runDetached(() => setInterval(() => this.#flush(true), FLUSH_INTERVAL_MS)).unref()
   }
 
   stopFlushing(): void {

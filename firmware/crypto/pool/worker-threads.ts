@@ -1,5 +1,6 @@
 /** Threads of one queue: started on demand, replaced when they die or become faulty, ended by a lock. */
 
+import { runDetached } from '../../base/request-authorization.ts'
 import type { FromWorker } from './messages.ts'
 import { depart, end, startThread, type Thread, warmUp } from './worker-thread.ts'
 
@@ -55,7 +56,10 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
     while (threads.size < options.threads) spawn()
   }
 
-  function spawn(): Thread {
+  /** Bound to no request: a thread outlives the one that needs it first, and would keep its credentials and body in memory. */
+  const spawn = (): Thread => runDetached(spawnThread)
+
+  function spawnThread(): Thread {
     const thread = startThread(name, entry, { epoch, nice })
     threads.add(thread)
     warmUpNext()

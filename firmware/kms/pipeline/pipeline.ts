@@ -66,7 +66,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const exchange = exchangeOf(context)
     const attempt: KmsAttempt<S> = { address: exchange.address, isAuthorized: false }
     const answer = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
-    return toResponse(await record(attempt, answer))
+    const recorded = await record(attempt, answer)
+    // The check of a request is bound to all that began in it, such as timers and threads, and refers to the request.
+    if (attempt.request !== undefined) attempt.request.body = undefined
+    return toResponse(recorded)
   })
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
