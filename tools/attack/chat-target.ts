@@ -1,7 +1,8 @@
-/** A chat with its default limits behind TLS on loopback, in this process; its lines for the audit log are counted. */
+/** A chat with its default limits and a small disk behind TLS on loopback, in this process; its lines for the audit log are counted. */
 
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { request } from 'node:https'
+import { join } from 'node:path'
 import { defined } from '../../firmware/base/defined.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import { createChatAuditLog } from '../../firmware/chat/host/chat-audit-log.ts'
@@ -18,6 +19,7 @@ import { listenTls } from '../../firmware/http/server/listener.ts'
 const CHEAP = { N: 2, r: 1, p: 1 } // what is attacked is not the derivation
 /** Small, so that an attack that fills it takes a second. */
 export const UPLOAD_QUOTA_MIB = 8
+const DISK_BYTES = 64 * 1024 * 1024 // small for the same reason
 const OWNER_PASSWORD = 'password of the owner'
 
 export interface TargetPerson {
@@ -73,6 +75,7 @@ export async function startChatTarget(directory: string, sign: () => Promise<num
     derive: async (password, salt, cost) => deriveKey(password, salt, cost),
     passwordCost: CHEAP,
     record: kept.record,
+    readDisk: () => ({ totalBytes: DISK_BYTES, freeBytes: DISK_BYTES - bytesOf(directory) }),
   })
   const { port, close } = await listen(chat)
   const call = (method: string, path: string, ask: ChatAsk = {}) => callChat(port, method, path, ask)
@@ -123,6 +126,9 @@ export async function startChatTarget(directory: string, sign: () => Promise<num
     },
   }
 }
+
+const bytesOf = (directory: string): number =>
+  readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0)
 
 async function listen(chat: Chat): Promise<{ port: number; close(): Promise<void> }> {
   const identity = await makeTlsIdentity(systemRandom)

@@ -15,9 +15,11 @@ import { parseArgs } from 'node:util'
 import { bundle } from '../build.ts'
 import { ATTACKS, addUser, BACKUP, LATE, provision, takeover } from './attacks.ts'
 import { CHAT_ATTACKS } from './chat-attacks.ts'
+import { CHAT_GROWTH_ATTACKS } from './chat-growth-attacks.ts'
 import { CHAT_SUM_ATTACKS } from './chat-sum-attacks.ts'
 import { startChatTarget } from './chat-target.ts'
 import { measureFlood } from './flood.ts'
+import { SUM_ATTACKS } from './sum-attacks.ts'
 import {
   ADMIN,
   type Attack,
@@ -50,11 +52,12 @@ try {
     await provision(target)
     await fillStore(target)
     const flood = { name: 'all of it at once, while 64 clients sign', run: flooding }
-    for (const attack of [...ATTACKS, flood]) await attempt(target, attack)
+    for (const attack of [...SUM_ATTACKS, ...ATTACKS, flood]) await attempt(target, attack)
     const sign = async () =>
       (await target.call('POST', '/keys/ed/sign', { as: OPERATOR, from: OWNER, json: SIGN })).status
     const chat = await startChatTarget(join(directory, 'chat'), sign)
-    for (const { name, run } of [...CHAT_ATTACKS, ...CHAT_SUM_ATTACKS]) await judge(name, () => run(chat))
+    for (const { name, run } of [...CHAT_ATTACKS, ...CHAT_SUM_ATTACKS, ...CHAT_GROWTH_ATTACKS])
+      await judge(name, () => run(chat))
     await chat.stop()
   })
 } finally {
