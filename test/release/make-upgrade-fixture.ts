@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MIGRATIONS as CHAT_MIGRATIONS } from '../../firmware/chat/store/schema.ts'
+import { MECHANISMS, type Mechanism, mechanismFits } from '../../firmware/crypto/algorithms.ts'
 import { KEY_TYPES, type KeyType } from '../../firmware/crypto/types.ts'
 import { MIGRATIONS as STORE_MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -22,6 +23,7 @@ import {
   DATA,
   type FixtureRecord,
   fixturePath,
+  type GenericUse,
   OPERATOR,
   pack,
   RECORD,
@@ -34,16 +36,9 @@ const BYTES_MAX = 600 * 1024 // the repository keeps one for each release; seale
 const PLAIN = Buffer.from('sixteen bytes of')
 const FAR_AWAY = String(Date.UTC(2099, 0, 1) / 1000)
 
-const mechanismsOf = (type: KeyType): string[] => {
-  if (type === 'RSA')
-    return ['RSA_Signature_PSS_SHA256', 'RSA_Signature_PKCS1', 'RSA_Decryption_OAEP_SHA256', 'RSA_Decryption_RAW']
-  if (type === 'Curve25519') return ['EdDSA_Signature']
-  if (type === 'Generic') return ['AES_Encryption_CBC', 'AES_Decryption_CBC']
-  if (type.startsWith('ML_DSA')) return ['ML_DSA_Signature']
-  return type === 'EC_P256K1' ? ['ECDSA_Signature', 'BIP340_Signature'] : ['ECDSA_Signature']
-}
+const mechanismsOf = (type: KeyType): Mechanism[] => MECHANISMS.filter((name) => mechanismFits(name, type))
 
-async function makeKeys(coffer: Coffer): Promise<FixtureRecord['encrypted']> {
+async function makeKeys(coffer: Coffer): Promise<GenericUse> {
   const send = (status: number, method: string, path: string, json: unknown, as = ADMIN) =>
     expect(status, coffer.call(method, path, { as, json }))
   const [user, passphrase] = OPERATOR.split(':')
@@ -64,10 +59,17 @@ async function makeKeys(coffer: Coffer): Promise<FixtureRecord['encrypted']> {
   await send(204, 'PUT', '/keys/EC_P256/label', { label: 'restricted to Berlin' })
   const cert = { as: ADMIN, body: 'a certificate', type: 'application/octet-stream' }
   await expect(201, coffer.call('PUT', '/keys/RSA/cert', cert))
-  const message = PLAIN.toString('base64')
-  const json = { mode: 'AES_CBC', message, iv: Buffer.alloc(16, 1).toString('base64') }
-  const { encrypted, iv } = (await send(200, 'POST', '/keys/Generic/encrypt', json, OPERATOR)).json()
-  return { aes: encrypted, iv, plain: message }
+  const plain = PLAIN.toString('base64')
+  const use = async (call: string, json: object) =>
+    (await send(200, 'POST', `/keys/Generic/${call}`, { message: plain, ...json }, OPERATOR)).json()
+  return {
+    plain,
+    ciphertexts: {
+      AES_CBC: await use('encrypt', { mode: 'AES_CBC' }),
+      XAES_GCM: await use('encrypt', { mode: 'XAES_GCM' }),
+    },
+    mac: (await use('sign', { mode: 'HMAC_SHA256' })).signature,
+  }
 }
 
 async function configure(coffer: Coffer): Promise<void> {
@@ -93,7 +95,10 @@ async function fillChat(port: number, owner: Account): Promise<Account> {
   const hamlet: number = (await post('/users', member)).user_id
   const asHamlet = await keyOf(port, member.email, member.password)
 
-  await call('PATCH', '/realm', { description: 'An organization of the fixture', waiting_period_threshold: 3 })
+  await call('PATCH', '/realm', {
+    description: 'An organization of the fixture',
+    message_content_edit_limit_seconds: 1200,
+  })
   await call('PATCH', '/realm/user_settings_defaults', { twenty_four_hour_time: true })
   await call('PATCH', '/settings', { enter_sends: true })
   const group = (await post('/user_groups/create', { name: 'players', description: 'They play', members: [hamlet] }))
@@ -177,7 +182,7 @@ async function make(version: string): Promise<void> {
     const program = await buildForTests()
     const first = await start()
     await provisionForBackups(first)
-    const encrypted = await makeKeys(first)
+    const generic = await makeKeys(first)
     await makeOrganization(first)
     const { port } = await reach(first, 'running')
     const account = await keyOf(port!)
@@ -192,7 +197,7 @@ async function make(version: string): Promise<void> {
       formats: { store: STORE_MIGRATIONS.length, chat: CHAT_MIGRATIONS.length },
       answers: await readAnswers(coffer, KEY_TYPES),
       chat: await readChat(chatPort, account, bot),
-      encrypted,
+      generic,
       account,
       bot,
     }

@@ -32,11 +32,17 @@ export interface FixtureRecord {
   formats: { store: number; chat: number }
   answers: Record<string, unknown>
   chat: Record<string, unknown>
-  /** Ciphertexts by key, base64, and their plain text. */
-  encrypted: { aes: string; iv: string; plain: string }
+  generic: GenericUse
   /** An API key of the chat's owner that was made then. */
   account: Account
   bot: Account
+}
+
+/** What the generic key made then, in base64: ciphertexts of `plain` by their mode, and its HMAC-SHA-256. */
+export interface GenericUse {
+  plain: string
+  ciphertexts: Record<string, { encrypted: string; iv: string }>
+  mac: string
 }
 
 export const fixturePath = (version: string): string => join(DIRECTORY, `v${version}${ENDING}`)

@@ -47,6 +47,7 @@ import {
 } from './upgrade-fixture.ts'
 
 const COMMAND = join(import.meta.dirname, '../../tools/coffer/main.ts')
+const LATER = '2090-01-01T00:00:00Z' // before what is scheduled in the fixture
 const MESSAGE = Buffer.from('a message after the upgrade')
 
 let program: string
@@ -102,13 +103,17 @@ async function signWithEach(coffer: Coffer, { answers }: FixtureRecord): Promise
   checkBip340(point, sha256, await sign('EC_P256K1', 'BIP340', sha256))
 }
 
-async function decryptWithEach(coffer: Coffer, { answers, encrypted }: FixtureRecord): Promise<void> {
-  const decrypt = async (id: string, json: object): Promise<string> =>
-    (await expect(200, coffer.call('POST', `/keys/${id}/decrypt`, { as: OPERATOR, json }))).json().decrypted
-  const { aes, iv, plain } = encrypted
-  assert.equal(await decrypt('Generic', { mode: 'AES_CBC', encrypted: aes, iv }), plain)
+/** With the generic key, and with that of RSA. */
+async function decryptWithBoth(coffer: Coffer, { answers, generic }: FixtureRecord): Promise<void> {
+  const use = async (path: string, json: object) =>
+    (await expect(200, coffer.call('POST', `/keys/${path}`, { as: OPERATOR, json }))).json()
+  for (const [mode, ciphertext] of Object.entries(generic.ciphertexts))
+    assert.equal((await use('Generic/decrypt', { mode, ...ciphertext })).decrypted, generic.plain, mode)
+  const { signature } = await use('Generic/sign', { mode: 'HMAC_SHA256', message: generic.plain })
+  assert.equal(signature, generic.mac)
   const sealed = encryptOaep(createPublicKey(answers['/keys/RSA/public.pem'] as string), 'SHA256', MESSAGE)
-  assert.equal(await decrypt('RSA', { mode: 'OAEP_SHA256', encrypted: base64(sealed) }), base64(MESSAGE))
+  const { decrypted } = await use('RSA/decrypt', { mode: 'OAEP_SHA256', encrypted: base64(sealed) })
+  assert.equal(decrypted, base64(MESSAGE))
 }
 
 /** `coffer audit verify`, held to the key and the last line of the log that the fixture's version exported. */
@@ -138,10 +143,13 @@ for (const version of fixtureVersions()) {
     const { port } = await reach(coffer, 'running')
     assertHolds(record.answers, await readAnswers(coffer, idsIn(record)), 'answers')
     await signWithEach(coffer, record)
-    await decryptWithEach(coffer, record)
+    await decryptWithBoth(coffer, record)
     assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat')
     await keyOf(port!) // by the password of then
     await verifyAudit(t, coffer, fixture)
+    // What was recorded does not depend on the year in which the test runs.
+    await expect(204, coffer.call('PUT', '/config/time', { as: ADMIN, json: { time: LATER } }))
+    assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat, years later')
   })
 
   test(`restores the backup of ${version} into a fresh Coffer, with its chat`, async (t) => {
@@ -151,7 +159,7 @@ for (const version of fixtureVersions()) {
     await unlock(coffer)
     assertHolds(record.answers['/users'], (await coffer.call('GET', '/users', { as: ADMIN })).json(), 'users')
     await signWithEach(coffer, record)
-    await decryptWithEach(coffer, record)
+    await decryptWithBoth(coffer, record)
     const { port } = await reach(coffer, 'running')
     assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat')
   })
@@ -162,7 +170,7 @@ for (const version of fixtureVersions()) {
     await expect(204, restore(coffer, read(BACKUPS.nethsm)))
     await unlock(coffer)
     await signWithEach(coffer, record)
-    await decryptWithEach(coffer, record)
+    await decryptWithBoth(coffer, record)
   })
 }
 
