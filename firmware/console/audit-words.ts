@@ -16,7 +16,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'POST /keys/{id}/encrypt': 'encrypt',
   'POST /keys/{id}/move': 'rename a key',
   'POST /keys/{id}/csr.pem': 'sign a certificate request',
-  'POST /keys/generate': 'make a key',
+  'POST /keys/generate': 'generate a key',
   'POST /keys': 'import a key',
   'PUT /keys/{id}': 'import a key',
   'DELETE /keys/{id}': 'delete a key',
@@ -31,16 +31,16 @@ const ACTS: Readonly<Record<string, string>> = {
   'PUT /users/{user}': 'add a user',
   'DELETE /users/{user}': 'delete a user',
   'POST /users/{user}/passphrase': 'set a passphrase',
-  'PUT /users/{user}/tags/{tag}': 'give a user a tag',
-  'DELETE /users/{user}/tags/{tag}': 'take a tag from a user',
-  'PUT /namespaces/{namespace}': 'make a namespace',
+  'PUT /users/{user}/tags/{tag}': 'add a tag to a user',
+  'DELETE /users/{user}/tags/{tag}': 'remove a tag from a user',
+  'PUT /namespaces/{namespace}': 'create a namespace',
   'DELETE /namespaces/{namespace}': 'delete a namespace',
   'PUT /namespaces/{namespace}/quota': 'set the quota of a namespace',
   'PUT /config/audit': 'change the settings of the audit log',
   'PUT /config/backup-passphrase': 'set the backup passphrase',
   'PUT /config/unlock-passphrase': 'set the unlock passphrase',
-  'PUT /config/unattended-boot': 'change how it starts',
-  'PUT /config/console': 'switch this page on or off',
+  'PUT /config/unattended-boot': 'change the boot mode',
+  'PUT /config/console': 'switch the web console on or off',
   'PUT /config/logging': 'change the settings of the log',
   'PUT /config/network': 'change the network',
   'PUT /config/ntp': 'change the time server',
@@ -48,8 +48,8 @@ const ACTS: Readonly<Record<string, string>> = {
   'PUT /config/vocabulary': 'change the names in answers',
   'PUT /config/tls/cert.pem': 'install a TLS certificate',
   'POST /config/tls/csr.pem': 'request a TLS certificate',
-  'POST /config/tls/generate': 'make a new TLS key',
-  'PUT /config/tls/cluster-ca.pem': 'install the cluster’s authority',
+  'POST /config/tls/generate': 'generate a new TLS key',
+  'PUT /config/tls/cluster-ca.pem': 'install the cluster CA',
   'POST /system/backup': 'make a backup',
   'POST /system/restore': 'restore a backup',
   'POST /system/update': 'upload an update',
@@ -60,22 +60,22 @@ const ACTS: Readonly<Record<string, string>> = {
   'POST /system/factory-reset': 'reset the appliance',
   'PUT /cluster/tls/cert.pem': 'install a certificate of this member',
   'POST /cluster/tls/csr.pem': 'request a certificate of this member',
-  'POST /cluster/tls/generate': 'make a new key of this member',
-  'PUT /cluster/tls/ca.pem': 'install the cluster’s authority',
+  'POST /cluster/tls/generate': 'generate a new key of this member',
+  'PUT /cluster/tls/ca.pem': 'install the cluster CA',
   'POST /cluster/members': 'add a member to the cluster',
   'PUT /cluster/members/{member}': 'change a member of the cluster',
   'DELETE /cluster/members/{member}': 'remove a member of the cluster',
   'POST /cluster/members/{member}/promote': 'promote a member of the cluster',
   'POST /cluster/join': 'join a cluster',
-  'POST /cluster/force-new': 'make the cluster anew of this node',
+  'POST /cluster/force-new': 'continue without the cluster',
   cluster: 'follow the cluster',
-  'PUT /chat/organization': 'make the organization of the chat',
+  'PUT /chat/organization': 'create the organization of the chat',
   'DELETE /chat/organization': 'delete the organization of the chat',
   'PUT /chat/settings': 'change the settings of the chat',
   'POST /chat/recover-owner': 'recover an owner of the chat',
   'PUT /chat/tls/cert.pem': 'install a certificate of the chat',
   'POST /chat/tls/csr.pem': 'request a certificate of the chat',
-  'POST /chat/tls/generate': 'make a new TLS key of the chat',
+  'POST /chat/tls/generate': 'generate a new TLS key of the chat',
 }
 
 /** Objects of GET requests: the audit log records them only when they are refused. */
@@ -89,7 +89,7 @@ const PLACES: Readonly<Record<string, string>> = {
   keys: 'keys',
   metrics: 'the metrics',
   namespaces: 'namespaces',
-  system: 'facts of the appliance',
+  system: 'facts about the appliance',
   users: 'users',
 }
 
@@ -97,18 +97,16 @@ function actOf(action: string): string {
   const known = ACTS[action]
   if (known !== undefined) return known
   const [, method, first = ''] = /^(\w+) \/([\w-]+)/.exec(action) ?? []
-  return `${method === 'GET' ? 'read' : 'change'} ${PLACES[first] ?? 'something that this page does not know'}`
+  return `${method === 'GET' ? 'read' : 'change'} ${PLACES[first] ?? 'something unknown to this page'}`
 }
 
 const PAST: Readonly<Record<string, string>> = {
   get: 'got',
-  give: 'gave',
   make: 'made',
   read: 'read',
   reset: 'reset',
   set: 'set',
   shut: 'shut',
-  take: 'took',
 }
 
 /** `make a key` as `Made a key`. */

@@ -43,14 +43,14 @@ export const add = 'Add'
 export const loading = 'Loading…'
 export const again = 'Try again'
 export const partMissing = 'A part of this page cannot be loaded. Reload the page.'
-export const unknown = 'Not known'
+export const unknown = 'Unknown'
 export const ahead = 'ahead'
 export const behind = 'behind'
 export const optional = 'optional'
 export const file = (name: string, size: number) => `${name}, ${bytes(size)}`
 export const docs = 'API documents'
 export const theme = 'Appearance'
-export const themes = { auto: 'As the computer', light: 'Light', dark: 'Dark' }
+export const themes = { auto: 'System', light: 'Light', dark: 'Dark' }
 
 export const states = {
   Unprovisioned: 'Not set up',
@@ -63,82 +63,84 @@ export const states = {
 }
 export const roles = { Administrator: 'Administrator', Operator: 'Operator', Metrics: 'Metrics', Backup: 'Backup' }
 export const rolesMay = {
-  Administrator: 'Manages keys, users and the appliance. Cannot use a key.',
-  Operator: 'Uses keys: signs, decrypts, encrypts. Cannot change one.',
-  Metrics: 'Reads numbers for monitoring, and nothing else.',
-  Backup: 'Makes backups, and nothing else.',
+  Administrator: 'Manages keys, users and the appliance. Cannot use keys.',
+  Operator: 'Uses keys to sign, decrypt and encrypt. Cannot change keys.',
+  Metrics: 'Reads metrics only.',
+  Backup: 'Makes backups only.',
 }
 
 // passphrase
-export const passphraseShow = 'Show what is typed'
+export const passphraseShow = 'Show the passphrase'
 export const passphraseHideShort = 'Hide'
 export const passphraseAgain = (label: string) => `${label}, again`
 export const passphraseRule = (size: number) => `10 to 200 bytes; ${size} typed.`
-export const passphraseMissing = 'Type a passphrase.'
-export const passphraseShort = (size: number) => `At least 10 bytes; these are ${size}.`
-export const passphraseLong = (size: number) => `At most 200 bytes; these are ${size}.`
-export const passphraseDiffer = 'The two texts differ.'
+export const passphraseMissing = 'Enter a passphrase.'
+export const passphraseShort = (size: number) => `At least 10 bytes are needed; this has ${size}.`
+export const passphraseLong = (size: number) => `At most 200 bytes are allowed; this has ${size}.`
+export const passphraseDiffer = 'The passphrases differ.'
 
 // confirm
 export const confirmLabel = (text: string) => `Type “${text}” to confirm`
 export const confirmWrong = 'The text does not match.'
 
 // problem
-export const problemTitle = 'That did not work'
+export const problemTitle = 'The action failed'
 export const problemStatus = (status: number) => `Status ${status}`
-export const problemOffline = 'The appliance does not answer.'
+export const problemOffline = 'The appliance does not respond.'
 export const problemChanged =
-  'Another administrator changed this meanwhile. The view now shows the new values: check them, then try again.'
+  'Another administrator has changed this in the meantime. The new values are shown: check them, then try again.'
 export const problemTaken = 'Choose another name.'
-export const problemWrongCredentials = 'User or passphrase is wrong.'
+export const problemWrongCredentials = 'Wrong user name or passphrase.'
 
 // signIn
 export const signInUserHint = 'The first administrator is admin. Users of a namespace sign in as namespace~name.'
 export const signInBusy = 'Signing in…'
-export const signInKept = 'The passphrase is kept in this tab only, until you sign out, reload or leave it.'
-export const signInFull = 'Four accounts are signed in. Sign one out first.'
-export const signInAnother = 'Another account'
+export const signInKept = 'The passphrase is kept in this tab only, until you sign out, reload or leave the page.'
+export const signInFull = 'Four accounts are signed in. Sign out of one first.'
+export const signInAnother = 'Sign in with another account'
 export const signInOut = 'Sign out'
-export const signInAllOut = 'Sign out everything'
+export const signInAllOut = 'Sign out of all accounts'
 export const signInAccounts = 'Accounts'
 export const signInCountdown = (seconds: number) =>
-  `Nobody there? Signing out in ${duration(seconds)}. Any key or click stays signed in.`
+  `No activity: signing out in ${duration(seconds)}. Press a key or click to stay signed in.`
 export const signInInNamespace = (namespace: string) => `in ${namespace}`
 
 // need
 export const needTitle = (roles: string) => `This needs an account with the role ${roles}`
-const onlyBy = (what: string, role: string) => `${what} by a user with the role ${role}. An administrator cannot.`
+const onlyFor = (role: string, action: string) =>
+  `Only users with the role ${role} can ${action}. Administrators cannot.`
 export const needs = {
-  Backup: onlyBy('A backup is made', 'Backup'),
-  Metrics: onlyBy('The numbers are read', 'Metrics'),
-  Operator: onlyBy('Keys are used', 'Operator'),
-  Administrator: 'This is done by an administrator.',
-  root: 'This is done by an administrator outside any namespace.',
+  Backup: onlyFor('Backup', 'make backups'),
+  Metrics: onlyFor('Metrics', 'read metrics'),
+  Operator: onlyFor('Operator', 'use keys'),
+  Administrator: 'Only administrators can do this.',
+  root: 'Only administrators outside any namespace can do this.',
 }
-export const needCreate = 'As an administrator you can create one now:'
+export const needCreate = 'As an administrator, you can add such a user now:'
 export const needCreateLink = (role: string) => `Add a user with the role ${role}`
 
 // wizard
 export const wizardTitle = 'Set up this Coffer'
-export const wizardLead = 'It holds nothing yet. Begin with new passphrases, or with a backup of another one.'
+export const wizardLead = 'It is empty. Start with new passphrases, or restore a backup of another appliance.'
 export const wizardCertificate = 'Is this the right appliance?'
 export const wizardCertificateText =
-  'Its certificate is signed by itself, so the browser cannot tell. With the “TLS key” from the appliance’s screen or log, this answers only if it is:'
-export const wizardWay = 'How to begin'
-export const wizardUnlockHint = 'Opens the store after each start. Nobody can reset it: if it is lost, so is the data.'
+  'The browser cannot verify a self-signed certificate. With the “TLS key” from the appliance’s screen or log, this command connects to the right appliance only:'
+export const wizardWay = 'Start with'
+export const wizardUnlockHint =
+  'Opens the store after each start. It cannot be reset: if you lose it, the data is lost.'
 export const wizardAdmin = 'Passphrase of the administrator'
-export const wizardAdminHint = 'Of the first user, admin.'
+export const wizardAdminHint = 'For the first user, admin.'
 export const wizardClockText = (difference: string) =>
-  `The appliance takes the time of this computer. Its own clock is now ${difference}.`
+  `The appliance will take the time of this computer. Its clock is now ${difference}.`
 export const wizardAction = 'Set up'
 export const wizardBusy = 'Setting up…'
 export const wizardDone = 'Coffer is ready'
-export const wizardDoneText = 'You are signed in as admin. What to do next, in this order:'
+export const wizardDoneText = 'You are signed in as admin. Next steps, in this order:'
 export const wizardNext = {
-  key: 'Make the first key',
-  operator: 'Add an Operator, who may use it',
+  key: 'Generate the first key',
+  operator: 'Add an Operator to use the key',
   backup: 'Set a backup passphrase',
-  backupUser: 'Add a Backup user, who may make backups',
+  backupUser: 'Add a Backup user to make backups',
   certificate: 'Install a certificate that browsers trust',
   log: 'Send the log to a server',
 }
@@ -148,29 +150,30 @@ export const unlockTitle = 'Coffer is locked'
 export const unlockLead = 'No key is in memory. The unlock passphrase opens the store.'
 export const unlockAction = 'Unlock'
 export const unlockBusy = 'Unlocking…'
-export const unlockWrong = 'That is not the unlock passphrase.'
-export const unlockSince = (text: string) => `Locked for ${text}, as seen by this page.`
-export const unlockOtherwise = 'On the appliance’s own screen it can be typed, too.'
+export const unlockWrong = 'Wrong unlock passphrase.'
+export const unlockSince = (text: string) => `Locked for at least ${text}.`
+export const unlockOtherwise = 'You can also enter it on the appliance’s own screen.'
 
 // failed
 export const failedTitle = 'Coffer has failed'
-export const failedLead = 'The store cannot be opened, or an algorithm did not give the known answer. No key is used.'
+export const failedLead = 'The store cannot be opened, or an algorithm failed its self-test. No key is used.'
 export const failedDiagnose = 'Diagnostics'
 
 // forceNew
 export const forceNew = 'Continue without the cluster'
 export const forceNewText =
-  'Use it when the other members are lost. This appliance goes on alone with all records it has; the others must not start again.'
+  'Use this only if the other members are lost. This appliance continues alone with the records that it has. The others must never start again.'
 export const forceNewTyped = 'alone'
 
 // unreachable
 export const unreachableTitle = 'No connection'
-export const unreachableLead = 'The appliance does not answer: it restarts, is off, or has another address. Retrying…'
+export const unreachableLead =
+  'The appliance does not respond: it is restarting, is off, or has another address. Retrying…'
 
 // trial
 export const trialTitle = 'An update is on trial'
 export const trialLead =
-  'The new version shows that it can open the store. If it cannot, the version before comes back by itself.'
+  'The new version must open the store. If it cannot, the previous version starts again automatically.'
 
 export const views = {
   overview: 'Overview',
@@ -190,29 +193,29 @@ export const views = {
   account: 'My account',
 }
 export const leads: Partial<Record<keyof typeof views, string>> = {
-  chat: 'The team chat of this appliance: one organization, at a port of its own. Its messages cannot be read here.',
-  cluster: 'Several appliances with the same users and keys. A cluster of three goes on when one of them fails.',
+  chat: 'The team chat of this appliance: one organization, on its own port. Its messages cannot be read here.',
+  cluster: 'Several appliances with the same users and keys. A cluster of three keeps working if one of them fails.',
   namespaces:
-    'A namespace has its own users, and keys that only they see. Add its first administrator before you make it: afterwards only its own administrators add users.',
-  certificate: 'What browsers and clients see when they connect.',
+    'A namespace has its own users, and keys that only they see. Add its first administrator before you create it: afterwards only its own administrators can add users.',
+  certificate: 'The certificate that browsers and clients see when they connect.',
   backup:
-    'One sealed file that this or another Coffer is restored from. To open it you need the backup passphrase, and the current unlock passphrase.',
-  metrics: 'Every five seconds, the last hour in this tab.',
+    'One sealed file from which this or another Coffer can be restored. To open it, you need the backup passphrase and the current unlock passphrase.',
+  metrics: 'Updated every five seconds. This tab keeps the last hour.',
 }
-export const notFound = 'There is no such view.'
+export const notFound = 'No such view.'
 
 // overview
 export const overviewClockSame = 'the same as this computer’s'
 export const overviewAttended = 'Attended: asks for the unlock passphrase'
-export const overviewUnattended = 'Unattended: opens by itself'
+export const overviewUnattended = 'Unattended: opens without a passphrase'
 export const overviewCertificate = 'TLS certificate'
 export const overviewDaysLeft = (days: number) => (days < 0 ? 'Expired' : `${count(days)} days left`)
-export const overviewFarFuture = 'Signed by itself'
+export const overviewFarFuture = 'Self-signed'
 export const overviewSetOn = (when: string) => `Set ${when}`
-export const overviewNotSet = 'Not set according to the audit log'
+export const overviewNotSet = 'Not set, according to the audit log'
 export const overviewLastBackup = 'Last complete backup'
 export const overviewLastRestore = 'Last restore'
-export const overviewLeftOut = (parts: number) => `${count(parts)} ${parts === 1 ? 'part' : 'parts'} left out`
+export const overviewLeftOut = (parts: number) => `${count(parts)} ${parts === 1 ? 'part' : 'parts'} omitted`
 export const overviewNever = 'None on record'
 export const overviewKeys = 'Keys'
 export const overviewUsers = 'Users'
@@ -222,75 +225,76 @@ export const overviewFine = 'Nothing needs attention.'
 export const overviewNoBackup = 'No backup passphrase is set, so no backup can be made.'
 export const overviewNeverBackup = 'No complete backup is on record.'
 export const overviewOldBackup = (text: string) => `The last complete backup is ${text} old.`
-export const overviewExpires = (days: number) => `The TLS certificate ends in ${days} days.`
-export const overviewExpired = 'The TLS certificate has ended.'
+export const overviewExpires = (days: number) => `The TLS certificate expires in ${days} days.`
+export const overviewExpired = 'The TLS certificate has expired.'
 export const overviewClockOff = (text: string) => `The appliance’s clock is ${text} of this computer’s.`
-export const overviewFellBack = (text: string) => `The last update was left: ${text}`
+export const overviewFellBack = (text: string) => `The last update was rolled back: ${text}`
 export const overviewMend = {
-  backup: 'Set one',
+  backup: 'Set a passphrase',
   makeBackup: 'Make a backup',
-  certificate: 'Renew it',
+  certificate: 'Renew the certificate',
   clock: 'Set the clock',
-  update: 'Look at updates',
+  update: 'View updates',
 }
-export const overviewYou = 'You'
-export const overviewYouMay = 'What you may do'
+export const overviewYou = 'Your accounts'
+export const overviewYouMay = 'Permissions'
 
-export const notWhole = (label: string) => `${label}: must be a whole number.`
+export const notWhole = (label: string) => `${label} must be a whole number.`
 
 // directory
 export const directoryReading = (read: number, all: number) =>
-  `Reading the details: ${count(read)} of ${count(all)}. Results are incomplete until then.`
+  `Loading details: ${count(read)} of ${count(all)}. Results are incomplete until then.`
 export const directorySearch = 'Search'
 export const directoryNone = 'No matches.'
 
 // keys
-export const keysSearchHint = 'By any part of name, type, label or tags.'
-export const keysMine = 'Only those that I may use'
-export const keysNone = 'There is no key yet.'
+export const keysSearchHint = 'Searches names, types, labels and tags.'
+export const keysMine = 'Only keys that I can use'
+export const keysNone = 'No keys yet.'
 export const keysCaption = (all: number) => `${count(all)} ${all === 1 ? 'key' : 'keys'}`
 export const keysId = 'Key'
 
 // newKey
-export const newKeyPurpose = 'What is it for?'
-export const newKeyByHand = 'Something else, by hand'
-export const newKeyIdHint = 'Empty: a name is generated.'
-export const newKeyLabelHint = 'Free text, 32 bytes at most.'
+export const newKeyPurpose = 'Purpose'
+export const newKeyByHand = 'Custom'
+export const newKeyIdHint = 'Leave empty to generate a name.'
+export const newKeyLabelHint = 'Free text of at most 32 bytes.'
 export const newKeyTagsHint = 'Separated by spaces. Only operators with one of them may use the key.'
 export const newKeyLength = 'Length in bits'
 export const newKeyMechanisms = 'Mechanisms'
-export const newKeyAction = 'Make the key'
-export const newKeyBusy = (rsa: boolean) => (rsa ? 'Making the key; RSA takes some seconds…' : 'Making the key…')
+export const newKeyAction = 'Generate the key'
+export const newKeyBusy = (rsa: boolean) =>
+  rsa ? 'Generating the key; RSA takes some seconds…' : 'Generating the key…'
 export const newKeyNoMechanism = 'Choose at least one mechanism.'
 
 // importKey
 export const importKeyFile = 'Private key in PEM (PKCS#8, PKCS#1 or SEC 1) or DER (PKCS#8)'
-export const importKeyFileHint = 'Drop the file here, or paste its text below. It leaves this computer once, over TLS.'
-export const importKeyText = 'Or its text'
+export const importKeyFileHint = 'Drop the file here, or paste its text below. It is sent once, over TLS.'
+export const importKeyText = 'Or paste its text'
 export const importKeyAction = 'Import'
 export const importKeyBusy = 'Importing…'
 export const importKeyMissing = 'Choose a file, or paste the text.'
-export const importKeyMechanisms = 'What may it do? Choose what fits its type.'
+export const importKeyMechanisms = 'Choose the mechanisms that fit the type of the key.'
 
 // key
-export const keyMechanisms = 'May do'
-export const keyTags = 'Only for operators with a tag of'
-export const keyEveryone = 'All operators may use it'
+export const keyMechanisms = 'Mechanisms'
+export const keyTags = 'Only operators with one of the tags'
+export const keyEveryone = 'All operators'
 export const keyPublic = 'Public key'
 export const keyFingerprint = 'Fingerprint'
 export const keyFormats = { pem: 'PEM', jwk: 'JWK', ssh: 'SSH' }
 export const keyCertificate = 'Certificate'
-export const keyNoCertificate = 'None is stored with this key.'
+export const keyNoCertificate = 'No certificate is stored with this key.'
 export const keyStoreCertificate = 'Store a certificate'
 export const keyStoreCertificateFile = 'Certificate (PEM or DER)'
 export const keyNotCertificate = 'This file does not hold a certificate in PEM or DER.'
-export const keyRemoveCertificateText = 'The certificate is deleted for good, unless you have a copy.'
+export const keyRemoveCertificateText = 'The certificate is deleted permanently. Save a copy first if you need it.'
 export const keyStoring = 'Storing…'
 export const keyRemoveCertificate = 'Remove the certificate'
 export const keyRequest = 'Certificate request'
 export const keyRequestAction = 'Make a request'
 export const keyRequesting = 'Making the request…'
-export const keyManage = 'Change it'
+export const keyManage = 'Manage'
 export const keySaveLabel = 'Save the label'
 export const keyAddTag = 'Add a tag'
 export const keyRemoveTag = (tag: string) => `Remove the tag ${tag}`
@@ -298,7 +302,7 @@ export const keyRename = 'Rename'
 export const keyRenaming = 'Renaming…'
 export const keyNewId = 'New name'
 export const keyDelete = 'Delete this key'
-export const keyDeleteText = 'The key and its certificate are deleted for good; only a backup still holds them.'
+export const keyDeleteText = 'The key and its certificate are deleted permanently. Only a backup brings them back.'
 export const keyMechanism = (name: string): string => {
   if (name === 'ECDSA_Signature') return 'Sign (ECDSA)'
   if (name === 'EdDSA_Signature' || name === 'ED25519_Signature') return 'Sign (Ed25519)'
@@ -313,21 +317,21 @@ export const keyMechanism = (name: string): string => {
 
 // use
 export const useSign = 'Sign'
-export const useMode = 'How'
-export const useWhat = 'What to sign'
-export const useFileHint = 'It is hashed here; only the digest is sent.'
-export const useWholeHint = 'Ed25519 signs the file itself, which is sent whole: 48 MB at most.'
-export const useTooLarge = 'Too large to be signed whole.'
+export const useMode = 'Mode'
+export const useWhat = 'Data to sign'
+export const useFileHint = 'The browser hashes the file and sends only the digest.'
+export const useWholeHint = 'This mode signs the file itself: all of it is sent, at most 48 MB.'
+export const useTooLarge = 'The file is too large for this mode.'
 export const useHashing = (done: number, all: number) => `Hashing: ${bytes(done)} of ${bytes(all)}`
 export const useSigning = 'Signing…'
 export const useSignature = 'Signature in base64'
-export const useVerified = 'Verified here with the public key.'
-export const useNotVerified = 'The signature does not fit the public key.'
-export const useCannotVerify = 'This kind cannot be verified here.'
-export const useSame = 'The same as a command'
+export const useVerified = 'Verified by the browser with the public key.'
+export const useNotVerified = 'The signature does not match the public key.'
+export const useCannotVerify = 'The browser cannot verify signatures of this mode.'
+export const useSame = 'Equivalent command'
 export const useDecrypt = 'Decrypt'
 export const useDecrypting = 'Decrypting…'
-export const useEncrypted = 'What was encrypted, in base64'
+export const useEncrypted = 'Encrypted data, in base64'
 export const useIv = 'Initialization vector, in base64'
 export const usePlain = 'Decrypted'
 export const usePlainBase64 = 'Decrypted, in base64'
@@ -338,32 +342,32 @@ export const usersCaption = (all: number) => `${count(all)} ${all === 1 ? 'user'
 export const usersAdd = 'Add a user'
 export const usersRole = 'Role'
 export const usersId = 'User name'
-export const usersIdHint = 'Empty: a name is generated. For a namespace: namespace~name.'
+export const usersIdHint = 'Leave empty to generate a name. In a namespace: namespace~name.'
 export const usersRealName = 'Real name'
 export const usersAdding = 'Adding…'
 export const usersSettingPassphrase = 'Setting…'
 export const usersPassphraseSet = 'The passphrase is set.'
 export const usersDelete = 'Delete this user'
-export const usersDeleteText = 'The account is deleted at once; requests in progress are refused.'
-export const usersTagsText = 'An operator may use a key with tags only with one of them.'
-export const usersWhat = 'What each role may'
-export const usersBadId = 'Letters, digits, dot, hyphen and underscore; it begins with a letter or digit.'
+export const usersDeleteText = 'The account is deleted immediately. Its requests in progress are refused.'
+export const usersTagsText = 'Operators can use a tagged key only if they have one of its tags.'
+export const usersWhat = 'Permissions of the roles'
+export const usersBadId = 'Use letters, digits, dot, hyphen and underscore. Begin with a letter or digit.'
 export const usersYou = 'you'
-export const usersHandedOver = 'The namespace of this user exists; only its own administrators change the user.'
-export const usersSearchHint = 'By any part of name, role, real name or tags.'
+export const usersHandedOver = 'The namespace of this user exists, so only its own administrators can change the user.'
+export const usersSearchHint = 'Searches names, roles, real names and tags.'
 
 // namespaces
 export const namespacesCaption = (all: number) => `${count(all)} ${all === 1 ? 'namespace' : 'namespaces'}`
-export const namespacesAdd = 'Make a namespace'
+export const namespacesAdd = 'Create a namespace'
 export const namespacesDelete = 'Delete'
 export const namespacesDeleteTitle = (id: string) => `Delete the namespace ${id}`
-export const namespacesDeleteText = 'All its keys are deleted for good. Its users stay, but have no rights.'
+export const namespacesDeleteText = 'All its keys are deleted permanently. Its users remain, but have no rights.'
 export const namespacesQuota = 'Quota'
 export const namespacesQuotaText =
-  'How many keys and users the namespace may have. If it has more already, they stay, and none are added.'
-export const namespacesKeys = 'Keys at most'
-export const namespacesUsers = 'Users at most'
-export const namespacesNoAdmin = 'No user of this namespace exists yet, so it could not be used. Make it anyway?'
+  'The maximum number of keys and users in the namespace. Existing ones above the maximum remain, but none can be added.'
+export const namespacesKeys = 'Maximum number of keys'
+export const namespacesUsers = 'Maximum number of users'
+export const namespacesNoAdmin = 'This namespace has no users yet, so nobody could use it. Create it anyway?'
 
 // audit
 export const auditFilter = 'Filter'
@@ -371,38 +375,37 @@ export const auditMore = 'Older lines'
 export const auditNone = 'No lines match.'
 export const auditCaption = 'Newest first'
 export const auditTime = 'Time'
-export const auditWho = 'Who'
-export const auditWhat = 'What'
+export const auditWho = 'User'
+export const auditWhat = 'Action'
 export const auditResult = 'Result'
 export const auditJson = (sequence: number) => `Line ${sequence} as JSON`
-export const auditNobody = 'Somebody without an account'
+export const auditNobody = 'No account'
 export const auditFromAddress = (address: string) => `from ${address}`
-export const auditSkipped = (more: number) => `${count(more)} like it were left out before.`
+export const auditSkipped = (more: number) => `${count(more)} similar lines before it were omitted.`
 export const auditExport = 'Export all'
 export const auditExporting = (done: number) => `Exporting: ${bytes(done)}`
 export const auditVerifyText =
-  'Computes the chain of hashes over every line, and checks the signature of its end. What you noted before shows that it was not put back.'
-export const auditVerifyFile = 'An exported file, or none for the log as it is now'
+  'Recomputes the hash chain over all lines, and checks the signature of its head. The values that you noted last time show that no older copy was put back.'
+export const auditVerifyFile = 'Exported file (none: the current log)'
 export const auditKnown = 'Noted number'
 export const auditKnownHash = 'Noted hash'
 export const auditKeyNoted = 'Noted key of the appliance'
 export const auditVerifying = (lines: number) => `Verifying: ${count(lines)} lines`
 export const auditGood = (lines: number, first: number, last: number) =>
   `${count(lines)} lines, ${count(first)} to ${count(last)}: nothing changed, missing or reordered.`
-export const auditOverwritten = (lines: number) =>
-  `${count(lines)} lines between them were overwritten, as the settings say.`
-export const auditNote = 'To note for the next time'
+export const auditOverwritten = (lines: number) => `${count(lines)} lines between them were overwritten, as configured.`
+export const auditNote = 'Note for the next verification'
 export const auditBad = 'The log is not authentic'
-export const auditKnownBoth = 'Number and hash belong together.'
+export const auditKnownBoth = 'Enter both the number and the hash.'
 // settings
 export const settingsSaved = 'Saved.'
 export const settingsSave = (what: string) => `Save: ${what}`
-export const settingsClockNow = (appliance: string) => `The appliance has ${appliance}`
-export const settingsClockAction = 'Take this computer’s time'
+export const settingsClockNow = (appliance: string) => `Time of the appliance: ${appliance}`
+export const settingsClockAction = 'Set to this computer’s time'
 export const settingsNetwork = 'Network'
 export const settingsNetworkText =
-  'The page moves with the appliance. On a computer, the network is not Coffer’s to change.'
-export const settingsNetworkMoved = 'It answers at the new address from now on:'
+  'This page follows the appliance to its new address. On a host computer, Coffer does not change the network.'
+export const settingsNetworkMoved = 'The appliance is now at its new address:'
 export const settingsAddress = 'IPv4 address'
 export const settingsNetmask = 'Netmask'
 export const settingsGateway = 'Gateway (0.0.0.0 for none)'
@@ -416,25 +419,25 @@ export const settingsLogAddress = 'Address of the log server (0.0.0.0 for none)'
 export const settingsLogPort = 'Port'
 export const settingsLogLevel = 'Level'
 export const settingsBootText =
-  'Attended, it asks for the unlock passphrase after each start. Unattended, it opens by itself: with a TPM on this machine only; without one, a thief of the disk has the keys.'
+  'Attended: the appliance asks for the unlock passphrase after each start. Unattended: it opens without it. With a TPM it then opens on this machine only; without a TPM, anyone who steals the disk has the keys.'
 export const settingsAttended = 'Attended'
 export const settingsUnattended = 'Unattended'
 export const settingsBackupText =
-  'Seals backups. To restore one, it is needed together with the unlock passphrase of that time.'
+  'Seals backups. To restore a backup, you need its backup passphrase and the unlock passphrase at the time of the backup.'
 export const settingsCurrent = 'Current passphrase'
-export const settingsCurrentHint = 'Empty if none was set before.'
+export const settingsCurrentHint = 'Leave empty if none is set.'
 export const settingsSet = (what: string) => `Set the ${what.toLowerCase()}`
 export const settingsAudit = 'Audit log'
-export const settingsAuditText = 'How many lines of each kind are kept, 1,000 to 10,000,000.'
+export const settingsAuditText = 'Maximum number of lines of each kind, from 1,000 to 10,000,000.'
 export const settingsChanges = 'Changes'
 export const settingsRefusals = 'Refusals'
 export const settingsUses = 'Uses of keys'
-export const settingsWhenFull = 'When there is no room for another use'
-export const settingsOverwrite = 'Overwrite the oldest'
-export const settingsRefuse = 'Refuse until it was exported'
-export const settingsPage = 'This page'
-export const settingsIdle = 'Sign out after minutes without activity (1 to 10)'
-export const settingsHours = 'Sign out after hours at the latest (1 to 8)'
+export const settingsWhenFull = 'When the log of uses is full'
+export const settingsOverwrite = 'Overwrite the oldest lines'
+export const settingsRefuse = 'Refuse uses until the log is exported'
+export const settingsPage = 'Web console'
+export const settingsIdle = 'Idle limit in minutes (1 to 10)'
+export const settingsHours = 'Maximum session in hours (1 to 8)'
 
 // certificate
 export const certificateInUse = 'Certificate in use'
@@ -447,19 +450,19 @@ export const certificateValidText = (from: string, to: string) => `${from} to ${
 export const certificateSerial = 'Serial number'
 export const certificateFingerprint = 'SHA-256 of the certificate'
 export const certificateKey = 'SHA-256 of the public key'
-export const certificateKeyHint = 'The same stands on the appliance’s screen and in its log.'
-export const certificateChain = (more: number) => `and ${more} more of its chain`
+export const certificateKeyHint = 'It is also on the appliance’s screen and in its log.'
+export const certificateChain = (more: number) => `and ${more} more in its chain`
 export const certificateRequest = 'Request a certificate'
 export const certificateRequestText = 'Give the request to your certificate authority, and install what it returns.'
 export const certificateInstall = 'Install a certificate'
-export const certificateInstallFile = 'Certificate chain in PEM, the appliance’s first'
+export const certificateInstallFile = 'Certificate chain in PEM, the appliance’s certificate first'
 export const certificateInstalling = 'Installing…'
 export const certificateGenerateText =
-  'A new key with a certificate signed by itself. Every pin of the old key is void.'
-export const certificateGenerateAction = 'Make a new key'
+  'Generates a key with a self-signed certificate. Pins of the old key no longer match.'
+export const certificateGenerateAction = 'Generate a new key'
 export const certificateTyped = 'new key'
 export const certificateAfterwards =
-  'New connections get the new certificate. Open this page anew; the browser may ask about it.'
+  'New connections get the new certificate. Reload this page; the browser may warn about the certificate.'
 export const certificateFields = {
   commonName: 'Common name',
   subjectAltNames: 'Other names, separated by spaces',
@@ -473,75 +476,75 @@ export const certificateFields = {
 export const certificateMore = 'More fields'
 
 // backup
-export const backupForm = 'Form'
-export const backupForms = { nethsm: 'NetHSM’s: other tools read it, too', coffer: 'Coffer’s own: holds everything' }
+export const backupForm = 'Format'
+export const backupForms = { nethsm: 'NetHSM: other tools can read it', coffer: 'Coffer: holds everything' }
 const omissions: Record<string, string> = {
   chat: 'the team chat',
   'namespace-quotas': 'the quotas of namespaces',
   ntp: 'the time server',
-  console: 'that this page is switched off',
+  console: 'the setting that switches this page off',
   'cluster-tls': 'the key and certificate for members of a cluster',
 }
 const omissionWords = (names: readonly string[]) => names.map((name) => omissions[name] ?? name).join(', ')
 export const backupWillOmit = (names: readonly string[]) =>
-  `A backup in this form is incomplete. It omits: ${omissionWords(names)}.`
+  `A backup in this format is incomplete. It omits: ${omissionWords(names)}.`
 export const backupDidOmit = (name: string, size: number, names: readonly string[]) =>
   `${name}, ${bytes(size)}: saved, but incomplete. It omits: ${omissionWords(names)}.`
 export const backupAction = 'Make a backup'
 export const backupRunning = (done: number, rate: number) => `${bytes(done)} so far, ${bytes(rate)} a second`
 export const backupDone = (name: string, size: number) => `${name}, ${bytes(size)}: complete.`
-export const backupCanceled = 'Canceled. The unfinished file is of no use.'
+export const backupCanceled = 'Canceled. The file is incomplete and cannot be restored.'
 export const backupNoPassphrase = 'No backup passphrase is set. An administrator sets one in Settings.'
 
 // restore
 export const restoreReplaces = 'What will be replaced'
-export const restoreReplacesFull = 'Everything: this appliance becomes the one that the backup was made of.'
+export const restoreReplacesFull = 'Everything: this appliance becomes the one in the backup.'
 export const restoreReplacesPart =
-  'All users, keys and namespaces, the unlock and the backup passphrase; your own account, too. Network, certificate, log and the way it starts stay.'
+  'All users, including your account, all keys and namespaces, and the unlock and backup passphrases. Network, certificate, log and boot mode remain.'
 export const restoreFile = 'Backup'
-export const restoreFileHint = 'The file that was saved by Backup, of a Coffer or of a NetHSM.'
-export const restorePassphraseHint = 'The one that was set when the backup was made.'
+export const restoreFileHint = 'A backup file of a Coffer or a NetHSM.'
+export const restorePassphraseHint = 'The backup passphrase at the time of the backup.'
 export const restoreAction = 'Restore'
 export const restoreTyped = 'restore'
-export const restoreLeftOut = 'Left out by the last restore'
+export const restoreLeftOut = 'Omitted by the last restore'
 export const restoreLeftOutMore = (more: number) => `And ${count(more)} more.`
 export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
-export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
+export const restoreChecking = (seconds: number) => `Sent. Checking and installing: ${duration(seconds)}`
 export const restoreDone =
-  'Restored. If it is locked, the unlock passphrase of that time opens it. The view Restore lists what was left out.'
+  'Restored. If the appliance is locked, enter the unlock passphrase at the time of the backup. The view Restore lists omitted parts.'
 export const unchanged = 'Nothing was changed.'
-export const stopped = 'Stopped before all of it was sent. Nothing was changed.'
+export const stopped = 'Stopped before everything was sent. Nothing was changed.'
 
 // update
 export const updateLead = (version: string) => `Version ${version} is installed.`
 export const updateFile = 'Update image'
-export const updateFileHint = 'A file that ends in .update. It is checked before anything of it runs.'
+export const updateFileHint = 'A file that ends in .update. It is verified before anything in it runs.'
 export const updateUpload = 'Upload'
-export const updateChecking = (seconds: number) => `All sent. Being checked: ${duration(seconds)}`
+export const updateChecking = (seconds: number) => `Sent. Checking: ${duration(seconds)}`
 export const updateNotes = 'Release notes'
-export const updatePending = 'The image is good. It is installed only if you say so.'
+export const updatePending = 'The image is valid. Install it, or discard it.'
 export const updateDiscard = 'Discard'
 export const updateDiscarding = 'Discarding…'
-export const updateDiscarded = 'The image is discarded. Nothing has changed.'
-export const updatePendingAlready = 'An update was uploaded before and waits. Discard it to upload another one.'
-export const updateWatch = 'The appliance restarts and tries the new version. This page follows.'
-export const updateGood = (version: string) => `Version ${version} runs, and has proved good.`
-export const updateFellBack = 'The new version did not prove good. The one before runs again.'
-export const updateLastFallback = 'The last update was left'
+export const updateDiscarded = 'The image was discarded. Nothing was changed.'
+export const updatePendingAlready = 'An uploaded update is pending. Discard it before you upload another one.'
+export const updateWatch = 'The appliance restarts and tries the new version. This page shows the result.'
+export const updateGood = (version: string) => `Version ${version} is running and has passed its trial.`
+export const updateFellBack = 'The new version failed its trial. The previous version is running again.'
+export const updateLastFallback = 'The last update was rolled back'
 
 // metrics
 export const metricsRequests = 'Requests a second'
 export const metricsLatency = 'Response time'
 export const metricsOperations = 'Key operations a second'
 export const metricsMemory = 'Memory'
-export const metricsUptime = 'Running for'
+export const metricsUptime = 'Uptime'
 export const metricsByStatus = 'Requests by status'
 export const metricsStatus = 'Status'
 export const metricsNumber = 'Number'
 export const metricsWarnings = 'Warnings in the log'
 export const metricsErrors = 'Errors in the log'
 export const metricsPrometheus = 'Connect Prometheus'
-export const metricsPrometheusText = 'It signs in as this user. Put the passphrase in the file that is named.'
+export const metricsPrometheusText = 'Prometheus signs in as this user. Put the passphrase into the file that is named.'
 export const metricsLine = (name: string, value: string, points: number) => `${name}: now ${value}, ${points} values`
 export const metricsMilliseconds = (value: number) => `${value.toFixed(1)} ms`
 
@@ -553,11 +556,11 @@ export const systemFirmware = 'Boot firmware'
 export const systemEngine = 'RSA arithmetic'
 export const systemPcr = 'TPM registers'
 export const systemLock = 'Lock'
-export const systemLockText = 'Takes the keys out of memory. The unlock passphrase brings them back.'
+export const systemLockText = 'Removes all keys from memory. The unlock passphrase opens the appliance again.'
 export const systemLocking = 'Locking…'
-export const systemRebootText = 'Takes some seconds. Attended, it asks for the unlock passphrase afterwards.'
+export const systemRebootText = 'Takes some seconds. An attended appliance then asks for the unlock passphrase.'
 export const systemShutdown = 'Shut down'
-export const systemShutdownText = 'The appliance must be switched on by hand again.'
+export const systemShutdownText = 'Afterwards the appliance must be switched on by hand.'
 export const systemShuttingDown = 'Shutting down…'
 export const systemResetText =
   'Erases all keys, users and settings, and the key that seals the disk. Only a backup brings them back.'
@@ -566,7 +569,7 @@ export const systemResetting = 'Erasing…'
 
 // account
 export const accountPassphrase = 'Change my passphrase'
-export const accountPassphraseText = 'Afterwards you are signed in with the new one.'
+export const accountPassphraseText = 'You stay signed in, with the new passphrase.'
 export const accountSetting = 'Changing…'
 export const accountDone = 'Your passphrase is changed.'
 export const accountTags = 'My tags'
@@ -581,17 +584,17 @@ export const auditFields = {
 }
 
 export const signInReasons = {
-  idle: 'You were signed out after a while without a key, click or touch.',
-  long: 'You were signed out after the longest time that a session may last.',
-  left: 'You were signed out when the page was left.',
+  idle: 'You were signed out because of inactivity.',
+  long: 'You were signed out because the session reached its maximum length.',
+  left: 'You were signed out when you left the page.',
 }
 
 export const useKinds = {
-  text: 'A text',
-  file: 'A file',
+  text: 'Text',
+  file: 'File',
 }
 
 export const wizardWays = {
-  fresh: 'New',
-  restore: 'From a backup',
+  fresh: 'New passphrases',
+  restore: 'A backup',
 }

@@ -65,7 +65,7 @@ test('every recorded act has words, for its success and for its refusal', () => 
   }
   assert.equal(auditDid({ action: 'POST /unlock', result: 403 }), 'Tried to unlock: refused (403)')
   assert.equal(auditDid({ action: 'POST /unlock', result: 204 }), 'Unlocked')
-  assert.equal(auditDid({ action: 'PUT /users/{user}/tags/{tag}', result: 204 }), 'Gave a user a tag')
+  assert.equal(auditDid({ action: 'PUT /users/{user}/tags/{tag}', result: 204 }), 'Added a tag to a user')
   assert.equal(auditDid({ action: 'DELETE /keys/{id}', result: 204 }), 'Deleted a key')
   assert.equal(auditDid({ action: 'GET /keys/{id}', result: 403 }), 'Tried to read keys: refused (403)')
   const line = { key: 'web', namespace: 'team', facts: { tag: 'berlin' } } as unknown as AuditLine
@@ -117,7 +117,7 @@ test('the audit log is compact on a phone, and times stay on one line on a desk'
     const { page } = here
     await open(page, 'Audit log')
     await page.getByText('Tried to make a backup: refused (403)').first().waitFor()
-    await page.getByText('Gave a user a tag web, tag-39').first().waitFor()
+    await page.getByText('Added a tag to a user web, tag-39').first().waitFor()
     const rows = await page.locator('.audit tbody tr').evaluateAll((all) =>
       all.slice(0, 40).map((row) => {
         const time = document.createRange()
@@ -168,9 +168,9 @@ test('a signature is counted at once, and a file that is no certificate is not s
     location.hash = '#/keys/web-key'
   })
   await heading(page, 'web-key')
-  await page.getByLabel('A text').last().fill('an important document')
+  await page.getByLabel('Text', { exact: true }).last().fill('an important document')
   await page.getByRole('button', { name: 'Sign', exact: true }).click()
-  await page.getByText('Verified here with the public key.').waitFor()
+  await page.getByText('Verified by the browser with the public key.').waitFor()
   await page.locator('dt:text-is("Uses") + dd:text-is("1")').waitFor()
   await page.getByLabel('Certificate (PEM or DER)').setInputFiles({
     name: 'no.pem',

@@ -183,9 +183,9 @@ test('its certificate is made anew, and a file without a certificate is not sent
   const fingerprint = new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase()
   await page.getByText(fingerprint).waitFor() // in hex, as browsers show it
   const before = (await appliance.call('GET', '/chat/tls/public.pem', { as: ADMIN })).text()
-  await page.getByRole('button', { name: 'Make a new key' }).click()
+  await page.getByRole('button', { name: 'Generate a new key' }).click()
   await page.getByRole('dialog').getByRole('textbox').fill('new key')
-  await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Generate a new key' }).click()
   await page.getByText(chatWords.certificateAfterwards).waitFor()
   assert.notEqual((await appliance.call('GET', '/chat/tls/public.pem', { as: ADMIN })).text(), before)
   await here.end()

@@ -47,7 +47,7 @@ test('private keys are imported from files and from text, in each form, and leav
   await startImport(page, 'nothing')
   await press(page)
   await page.getByText('Choose a file, or paste the text.').waitFor()
-  await page.getByLabel('Or its text').fill('this is no key')
+  await page.getByLabel('Or paste its text').fill('this is no key')
   await press(page)
   await page.getByText('Choose at least one mechanism.').waitFor()
   await examineAll(page, 'an import that lacks something')
@@ -66,7 +66,7 @@ test('private keys are imported from files and from text, in each form, and leav
   ]
   for (const [at, [id, key, given, type, mechanism]] of cases.entries()) {
     await startImport(page, id)
-    if (typeof given === 'string' && at % 2 === 1) await page.getByLabel('Or its text').fill(given)
+    if (typeof given === 'string' && at % 2 === 1) await page.getByLabel('Or paste its text').fill(given)
     else await give(page, `${id}.key`, Buffer.from(given), at === 0)
     await choose(page, type, mechanism)
     await press(page)
@@ -118,7 +118,7 @@ test('hostile certificates, users, labels, audit lines and files stay text', nee
   const file = join(directory, 'hostile.jsonl')
   const line = { sequence: HOSTILE, kind: HOSTILE, user: HOSTILE, action: HOSTILE, hash: HOSTILE, previous: HOSTILE }
   writeFileSync(file, `${HOSTILE}\n${JSON.stringify(line)}\n{"head":{"key":${JSON.stringify(HOSTILE)}}}\n`)
-  await page.getByLabel('An exported file').setInputFiles(file)
+  await page.getByLabel('Exported file').setInputFiles(file)
   await page.getByRole('button', { name: 'Verify' }).click()
   await page.getByText('The log is not authentic').waitFor()
   await isText(page, 'Audit log')

@@ -81,7 +81,7 @@ test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first lette
   for (const file of [cut, backup]) {
     await page.getByLabel('Backup', { exact: true }).setInputFiles(file)
     await page.getByLabel('Backup passphrase', { exact: true }).fill(BACKUP)
-    const installing = page.getByRole('button', { name: /^All sent. Being checked and installed: / })
+    const installing = page.getByRole('button', { name: /^Sent. Checking and installing: / })
     const seen = file === backup ? installing.waitFor() : undefined // from before it begins: it takes no time on a fast computer
     await page.getByRole('button', { name: 'Restore' }).click()
     await page.getByRole('dialog').getByRole('textbox').fill('restore')
@@ -109,7 +109,7 @@ test(`a file of ${FILE_MEGABYTES} MB is signed by its digest, a piece at a time`
     location.hash = '#/keys/signing'
   })
   await heading(page, 'signing')
-  await page.getByLabel('A file').check()
+  await page.getByLabel('File', { exact: true }).check()
   await page.locator('input[type=file]').setInputFiles(file)
   const session = await page.context().newCDPSession(page)
   let most = 0
@@ -121,7 +121,7 @@ test(`a file of ${FILE_MEGABYTES} MB is signed by its digest, a piece at a time`
     most = Math.max(most, usedSize + (backingStorageSize ?? 0))
   }
   await page.getByRole('button', { name: 'Sign', exact: true }).click()
-  const verified = page.getByText('Verified here with the public key.')
+  const verified = page.getByText('Verified by the browser with the public key.')
   while ((await verified.count()) === 0) {
     await measure()
     await new Promise((done) => setTimeout(done, 200))
@@ -141,7 +141,7 @@ test(`an audit log of ${LINES} lines is verified in the page, and one changed by
   await signIn(page, 'admin', 'passphrase of admin')
   await open(page, 'Audit log')
   const verify = async (file: string) => {
-    await page.getByLabel('An exported file').setInputFiles(file)
+    await page.getByLabel('Exported file').setInputFiles(file)
     await page.getByRole('button', { name: 'Verify' }).click()
   }
   await verify(good)

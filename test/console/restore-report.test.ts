@@ -49,7 +49,7 @@ test('what a restore left out is on the overview and in the view Restore', async
   const here = await visit(browser, appliance)
   const { page } = here
   await heading(page, 'Set up this Coffer')
-  await page.getByLabel('From a backup').check()
+  await page.getByLabel('A backup').check()
   const file = { name: 'nethsm.backup', mimeType: 'application/octet-stream', buffer: backup() }
   await page.getByLabel('Backup', { exact: true }).setInputFiles(file)
   await page.getByLabel('Backup passphrase', { exact: true }).fill(BACKUP)

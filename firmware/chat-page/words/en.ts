@@ -68,7 +68,7 @@ export const noMessages = 'No messages yet.'
 export const newMessages = 'New'
 export const edited = 'edited'
 export const toNewest = (count: number) => (count === 0 ? 'To the newest message' : `${count} new below`)
-export const problemTitle = 'That did not work'
+export const problemTitle = 'The action failed'
 export const problemOffline = 'The server did not answer.'
 
 export const message = 'Message'

@@ -88,7 +88,7 @@ test('invited, joined, read, answered, signed out: both sides see it at once, an
   await page.getByLabel('Your name').fill('Ben Becker')
   await page.getByLabel('Password', { exact: true }).fill('short')
   await page.getByRole('button', { name: 'Join' }).click()
-  await page.getByRole('alert').getByText('That did not work').waitFor()
+  await page.getByRole('alert').getByText('The action failed').waitFor()
   await page.getByLabel('Password', { exact: true }).fill(BEN_PASSWORD)
   await page.getByLabel('Name of this device').fill('A desk')
   await page.getByRole('button', { name: 'Join' }).click()
