@@ -44,25 +44,26 @@ export interface OptionValues {
 export const COMMON: CommandOptions = {
   profile: {
     value: 'NAME',
-    summary: 'the appliance, by the name that connect gave it; else COFFER_PROFILE, else "default"',
+    summary: 'name of the appliance’s profile; default: COFFER_PROFILE, else "default"',
   },
-  host: { value: 'URL', summary: 'the appliance, without a profile: https://192.168.1.1, or host and port' },
+  host: { value: 'URL', summary: 'URL of the appliance, or host and port, instead of a profile' },
   user: {
     value: 'NAME',
-    summary: 'the account, instead of the profile’s user of the role that the command needs; in the chat its address',
+    summary:
+      'the account; default: the profile’s user with the role that the command needs. For the chat, an email address',
   },
-  'passphrase-file': { value: 'FILE', summary: 'where the passphrase of the account is read from (first line)' },
-  'passphrase-fd': { value: 'NUMBER', summary: 'the descriptor that it is read from' },
-  ca: { value: 'FILE', summary: 'certificates (PEM) of the authorities that are trusted, instead of the system’s' },
+  'passphrase-file': { value: 'FILE', summary: 'file with the passphrase of the account (first line)' },
+  'passphrase-fd': { value: 'NUMBER', summary: 'file descriptor to read it from' },
+  ca: { value: 'FILE', summary: 'certificates (PEM) of the trusted authorities, instead of the system’s' },
   fingerprint: {
     value: 'PIN',
-    summary: 'the key of its certificate, sha256//..., as the appliance’s console shows it',
+    summary: 'pin of the TLS key, sha256//..., as the appliance’s terminal shows it',
   },
-  insecure: { summary: 'takes any certificate: for tests, and said each time' },
-  json: { summary: 'the result as JSON, as the API sent it' },
-  quiet: { summary: 'the result as one bare value a line' },
-  'no-wait': { summary: 'fails at once where the appliance asks to try again later' },
-  help: { summary: 'what the command does' },
+  insecure: { summary: 'accept any certificate (tests only; prints a warning)' },
+  json: { summary: 'result as JSON, as the API sends it' },
+  quiet: { summary: 'result as one bare value per line' },
+  'no-wait': { summary: 'fail immediately if the appliance is busy, instead of trying again' },
+  help: { summary: 'help for the command' },
 }
 
 /** Before the command's words, as NetHSM's command has them. */
@@ -72,8 +73,8 @@ export const LEADING: CommandOptions = {
   username: { short: 'u', value: 'NAME', summary: 'the same as --user' },
   password: { short: 'p', value: '@FILE', secret: true, summary: 'the same as --passphrase-file' },
   'ca-certs': { value: 'FILE', summary: 'the same as --ca' },
-  'verify-tls': { summary: 'what is done anyway' },
+  'verify-tls': { summary: 'no effect: TLS is always verified' },
   'no-verify-tls': { summary: 'the same as --insecure' },
-  debug: { summary: 'shows where an unexpected error comes from' },
-  version: { summary: 'the version of this program' },
+  debug: { summary: 'stack traces of unexpected errors' },
+  version: { summary: 'version of this program' },
 }

@@ -3,7 +3,7 @@
 import { COMMON, type Command, type CommandOptions, LEADING, type Option } from './command.ts'
 import { table } from './output.ts'
 
-const ABOUT = 'coffer administers and uses a Coffer, the appliance that keeps keys.'
+const ABOUT = 'coffer administers and uses Coffer, a network appliance that keeps keys.'
 const DETAILS = `coffer help shows all commands, coffer help COMMAND one of them.`
 
 export function firstDay(commands: readonly Command[]): string {
@@ -17,7 +17,7 @@ export function listing(commands: readonly Command[]): string {
       ['', ''],
       commands.filter((command) => (command.isNethsm ?? false) === isNethsm).map((c) => [`  ${c.words}`, c.summary]),
     ).replace(/^\s*\n/, '')
-  return `${ABOUT}\n\n${rows(false)}\n\nThe same by the names of NetHSM’s command:\n\n${rows(true)}\n\nOptions of all of them:\n\n${optionTable(COMMON)}\n\n${EXITS}\n`
+  return `${ABOUT}\n\n${rows(false)}\n\nAliases with the names of NetHSM’s CLI:\n\n${rows(true)}\n\nOptions of all commands:\n\n${optionTable(COMMON)}\n\n${EXITS}\n`
 }
 
 export function page(command: Command): string {
@@ -33,7 +33,7 @@ const accountOf = ({ roles, isChat }: Command): string | null => {
 }
 
 const EXITS =
-  'Exit status: 0 done, 1 refused, 2 the command is wrong, 3 no connection, 4 locked or not provisioned, 5 wrong credentials.'
+  'Exit status: 0 done, 1 refused, 2 invalid command, 3 no connection, 4 locked or not provisioned, 5 wrong credentials.'
 
 const synopsis = ({ words, arguments: names, options }: Command): string =>
   ['coffer', words, names, options && '[options]'].filter(Boolean).join(' ')
@@ -64,7 +64,7 @@ export function manual(commands: readonly Command[], version: string): string {
   return [
     `.TH COFFER 1 "" "coffer ${version}"`,
     '.SH NAME',
-    'coffer \\- administers and uses a Coffer',
+    'coffer \\- administers and uses Coffer',
     '.SH SYNOPSIS',
     '.B coffer\nCOMMAND [arguments] [options]',
     '.SH COMMANDS',

@@ -16,25 +16,25 @@ const PAGE_LINES = 1000
 export const AUDIT: Command[] = [
   {
     words: 'audit',
-    summary: 'Shows the newest lines of the audit log, the newest last.',
+    summary: 'Show the newest lines of the audit log, oldest first.',
     roles,
     options: {
-      follow: { summary: 'goes on with new ones as they come' },
-      limit: { value: 'NUMBER', summary: 'how many; 20 if left out' },
-      by: { value: 'USER', summary: 'only what this user did' },
-      action: { value: 'TEXT', summary: 'only those whose action has this in it' },
-      key: { value: 'KEY', summary: 'only those about a key' },
-      from: { value: 'TIME', summary: 'only since then' },
-      to: { value: 'TIME', summary: 'only until then' },
+      follow: { summary: 'new lines as they are written' },
+      limit: { value: 'NUMBER', summary: 'number of lines; default: 20' },
+      by: { value: 'USER', summary: 'only lines of this user' },
+      action: { value: 'TEXT', summary: 'only lines whose action contains this' },
+      key: { value: 'KEY', summary: 'only lines about this key' },
+      from: { value: 'TIME', summary: 'only lines from this time on' },
+      to: { value: 'TIME', summary: 'only lines up to this time' },
     },
     example: 'coffer audit --key web-key',
     run: show,
   },
   {
     words: 'audit export',
-    summary: 'Prints or writes the whole audit log as JSON lines, with its signed head at the end.',
+    summary: 'Print or write the whole audit log as JSON lines, with its signed head at the end.',
     roles,
-    options: { output: { value: 'FILE', summary: 'stdout if left out' } },
+    options: { output: { value: 'FILE', summary: 'output file; default: stdout' } },
     example: 'coffer audit export --output log.jsonl',
     run: async ({ client, output, signal }, input) => {
       const file = input.text('output')
@@ -51,10 +51,10 @@ export const AUDIT: Command[] = [
   {
     words: 'audit verify',
     arguments: 'FILE',
-    summary: 'Verifies an exported audit log here, without the appliance: no line is changed, missing or out of order.',
+    summary: 'Verify an exported audit log on this computer: no line is changed, missing or out of order.',
     options: {
-      key: { value: 'KEY', summary: 'the appliance’s key, noted earlier (64 hex digits)' },
-      known: { value: 'NUMBER:HASH', many: true, summary: 'a line noted earlier' },
+      key: { value: 'KEY', summary: 'key of the appliance, noted earlier (64 hex digits)' },
+      known: { value: 'NUMBER:HASH', many: true, summary: 'number and hash of a line, noted earlier' },
     },
     example: 'coffer audit verify log.jsonl',
     run: verify,

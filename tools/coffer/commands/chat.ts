@@ -17,16 +17,16 @@ const TERMS = {
   channel: {
     value: 'NAME',
     many: true,
-    summary: 'to be subscribed to; may be given again; the default channels if left out',
+    summary: 'channel to subscribe to, repeatable; default: the default channels',
   },
-  role: { value: 'ROLE', choices: Object.keys(CHAT_ROLES), summary: 'of the new member; member if left out' },
-  days: { value: 'NUMBER', summary: 'how long the link is good; 10 if left out' },
+  role: { value: 'ROLE', choices: Object.keys(CHAT_ROLES), summary: 'role of the new member; default: member' },
+  days: { value: 'NUMBER', summary: 'validity of the link in days; default: 10' },
 } as const
 
 export const CHAT: Command[] = [
   {
     words: 'chat show',
-    summary: 'Shows whether there is a chat, and how large it is.',
+    summary: 'Show the state and size of the chat.',
     roles,
     example: 'coffer chat show',
     run: async ({ client, output }) => output.result(await client().chat()),
@@ -34,13 +34,13 @@ export const CHAT: Command[] = [
   {
     words: 'chat create',
     arguments: 'NAME',
-    summary: 'Makes the organization of the chat, and its first owner.',
+    summary: 'Create the organization of the chat and its first owner.',
     roles,
     options: {
-      email: { value: 'ADDRESS', summary: 'of the owner' },
-      'full-name': { value: 'TEXT', summary: 'of the owner' },
-      url: { value: 'URL', summary: 'where the chat is; the one that a request names if left out' },
-      password: { value: '@FILE', secret: true, summary: 'where the owner’s password is read from' },
+      email: { value: 'ADDRESS', summary: 'email address of the owner' },
+      'full-name': { value: 'TEXT', summary: 'name of the owner' },
+      url: { value: 'URL', summary: 'address of the chat; default: the one that clients use' },
+      password: { value: '@FILE', secret: true, summary: 'file with the owner’s password' },
     },
     example: 'coffer chat create Workshop --email owner@example.org --full-name Owner',
     run: async ({ client, passphrase, output }, input) => {
@@ -59,14 +59,15 @@ export const CHAT: Command[] = [
   {
     words: 'chat connect',
     arguments: '[URL]',
-    summary: 'Remembers the chat in the profile, with the key that the appliance has for it; URL names it elsewhere.',
+    summary:
+      'Save the chat in the profile, with the TLS key that the appliance reports; URL if it has another address.',
     roles,
     example: 'coffer chat connect',
     run: connect,
   },
   {
     words: 'chat login',
-    summary: 'Keeps the password of an account of the chat in memory for some minutes, as login does.',
+    summary: 'Keep the password of a chat account in memory for some minutes.',
     isChat: true,
     options: LOGIN,
     example: 'coffer chat login --user owner@example.org',
@@ -74,22 +75,22 @@ export const CHAT: Command[] = [
   },
   {
     words: 'chat logout',
-    summary: 'Forgets the password that chat login has kept.',
+    summary: 'Forget the password kept by chat login.',
     isChat: true,
     example: 'coffer chat logout',
     run: logout,
   },
   {
     words: 'chat members',
-    summary: 'Lists the accounts of the chat.',
+    summary: 'List the accounts of the chat.',
     isChat: true,
-    options: { all: { short: 'a', summary: 'deactivated ones as well' } },
+    options: { all: { short: 'a', summary: 'include deactivated accounts' } },
     example: 'coffer chat members',
     run: listMembers,
   },
   {
     words: 'chat join-link',
-    summary: 'Makes a link by which everybody who has it can join the chat.',
+    summary: 'Create a link by which anyone can join the chat.',
     isChat: true,
     options: TERMS,
     example: 'coffer chat join-link --channel general',
@@ -101,7 +102,7 @@ export const CHAT: Command[] = [
   {
     words: 'chat invite',
     arguments: 'ADDRESS...',
-    summary: 'Makes a link for each e-mail address; no mail is sent.',
+    summary: 'Create an invitation link for each email address; no mail is sent.',
     isChat: true,
     options: TERMS,
     example: 'coffer chat invite anna@example.org --channel general',
@@ -122,9 +123,9 @@ export const CHAT: Command[] = [
   {
     words: 'chat delete',
     arguments: 'NAME',
-    summary: 'Erases the organization and everything in it.',
+    summary: 'Erase the organization and everything in it.',
     roles,
-    options: { force: { short: 'f', summary: 'without asking' } },
+    options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer chat delete Workshop --force',
     run: async ({ client }, input) => {
       const [name] = input.arguments
@@ -135,7 +136,7 @@ export const CHAT: Command[] = [
   {
     words: 'chat settings',
     arguments: '[NAME=VALUE]...',
-    summary: 'Shows or sets what the appliance’s administrator sets of the chat; values are JSON or text.',
+    summary: 'Show or set the chat settings of the appliance; values are JSON or text.',
     roles,
     example: 'coffer chat settings uploadQuotaMib=2048',
     run: async ({ client, output }, { arguments: pairs }) => {
@@ -146,9 +147,9 @@ export const CHAT: Command[] = [
   {
     words: 'chat recover-owner',
     arguments: 'EMAIL',
-    summary: 'Gives an owner who has forgotten it a new password.',
+    summary: 'Set a new password for an owner who has forgotten theirs.',
     roles,
-    options: { password: { value: '@FILE', secret: true, summary: 'where it is read from' } },
+    options: { password: { value: '@FILE', secret: true, summary: 'file with the new password' } },
     example: 'coffer chat recover-owner owner@example.org',
     run: async ({ client, passphrase }, { arguments: [email] }) => {
       const password = await passphrase('password', `New password of ${email}`, true)

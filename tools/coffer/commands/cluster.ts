@@ -5,22 +5,22 @@ import { readInput } from '../files.ts'
 import { tlsCommands } from './config.ts'
 
 const roles = ['Administrator'] as const
-export const URLS = { url: { value: 'URL', many: true, summary: 'of the member; may be given again' } } as const
+export const URLS = { url: { value: 'URL', many: true, summary: 'address of the member, repeatable' } } as const
 export const JOIN = {
-  'backup-passphrase': { value: '@FILE', secret: true, summary: 'where the backup passphrase is read from' },
+  'backup-passphrase': { value: '@FILE', secret: true, summary: 'file with the backup passphrase' },
 } as const
 
 export const CLUSTER: Command[] = [
   {
     words: 'cluster list',
-    summary: 'Lists the members of the cluster.',
+    summary: 'List the members of the cluster.',
     roles,
     example: 'coffer cluster list',
     run: async ({ client, output }) => output.result(await client().members()),
   },
   {
     words: 'cluster add',
-    summary: 'Registers a member; prints the file that it joins with.',
+    summary: 'Register a member; prints its joiner kit.',
     roles,
     options: URLS,
     example: 'coffer cluster add --url https://192.168.1.2:2380',
@@ -29,7 +29,7 @@ export const CLUSTER: Command[] = [
   {
     words: 'cluster set',
     arguments: 'MEMBER',
-    summary: 'Changes the addresses of a member.',
+    summary: 'Change the addresses of a member.',
     roles,
     options: URLS,
     example: 'coffer cluster set 1f --url https://192.168.1.2:2380',
@@ -38,7 +38,7 @@ export const CLUSTER: Command[] = [
   {
     words: 'cluster delete',
     arguments: 'MEMBER',
-    summary: 'Removes a member, which is Failed then.',
+    summary: 'Remove a member, which then becomes Failed.',
     roles,
     example: 'coffer cluster delete 1f',
     run: ({ client }, { arguments: [id] }) => client().deleteMember(id!),
@@ -46,7 +46,7 @@ export const CLUSTER: Command[] = [
   {
     words: 'cluster promote',
     arguments: 'MEMBER',
-    summary: 'Makes a learner a full member.',
+    summary: 'Make a learner a full member.',
     roles,
     example: 'coffer cluster promote 1f',
     run: ({ client }, { arguments: [id] }) => client().promoteMember(id!),
@@ -54,7 +54,7 @@ export const CLUSTER: Command[] = [
   {
     words: 'cluster join',
     arguments: 'FILE',
-    summary: 'Joins the cluster that printed FILE; users and keys of this appliance are erased.',
+    summary: 'Join the cluster of the joiner kit FILE; erases the users and keys of this appliance.',
     roles,
     options: JOIN,
     example: 'coffer cluster join joiner.json',
@@ -62,14 +62,15 @@ export const CLUSTER: Command[] = [
   },
   {
     words: 'cluster force-new',
-    summary: 'Goes on alone once the other members are lost, or have removed it; the account is "unlock".',
+    summary:
+      'Continue without the cluster after the other members are lost or have removed this one; the account is "unlock".',
     roles,
     example: 'coffer cluster force-new --user unlock',
     run: ({ client }) => client().forceNewCluster(),
   },
   {
     words: 'cluster authority get',
-    summary: 'Prints the certificate of the authority that signs for the cluster.',
+    summary: 'Print the certificate of the cluster CA.',
     roles,
     example: 'coffer cluster authority get',
     run: getAuthority,
@@ -77,7 +78,7 @@ export const CLUSTER: Command[] = [
   {
     words: 'cluster authority set',
     arguments: 'FILE',
-    summary: 'Sets the authority that signs for the cluster; it cannot be unset.',
+    summary: 'Set the cluster CA; it cannot be removed.',
     roles,
     example: 'coffer cluster authority set ca.pem',
     run: ({ client }, { arguments: [file] }) => client().setClusterAuthority(readInput(file!).toString('utf8')),

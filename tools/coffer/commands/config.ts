@@ -11,33 +11,33 @@ import { timeOf } from './start.ts'
 
 const roles = ['Administrator'] as const
 export const PASSPHRASES = {
-  'new-passphrase': { short: 'n', value: '@FILE', secret: true, summary: 'where the new one is read from' },
-  'current-passphrase': { short: 'p', value: '@FILE', secret: true, summary: 'where the current one is read from' },
+  'new-passphrase': { short: 'n', value: '@FILE', secret: true, summary: 'file with the new passphrase' },
+  'current-passphrase': { short: 'p', value: '@FILE', secret: true, summary: 'file with the current passphrase' },
 } as const
 export const NETWORK = {
-  'ip-address': { short: 'a', value: 'ADDRESS', summary: 'IPv4' },
-  netmask: { short: 'n', value: 'MASK', summary: 'such as 255.255.255.0' },
-  gateway: { short: 'g', value: 'ADDRESS', summary: '0.0.0.0 is none' },
-  'ipv6-cidr': { value: 'ADDRESS/BITS', summary: 'IPv6; none if left out' },
-  'ipv6-gateway': { value: 'ADDRESS', summary: 'of IPv6' },
+  'ip-address': { short: 'a', value: 'ADDRESS', summary: 'IPv4 address' },
+  netmask: { short: 'n', value: 'MASK', summary: 'netmask, for example 255.255.255.0' },
+  gateway: { short: 'g', value: 'ADDRESS', summary: 'gateway; 0.0.0.0 for none' },
+  'ipv6-cidr': { value: 'ADDRESS/BITS', summary: 'IPv6 address with prefix; default: none' },
+  'ipv6-gateway': { value: 'ADDRESS', summary: 'IPv6 gateway' },
 } as const
 export const LOGGING = {
-  'ip-address': { short: 'a', value: 'ADDRESS', summary: 'of the log server; 0.0.0.0 is none' },
-  port: { short: 'p', value: 'NUMBER', summary: '514 if left out' },
+  'ip-address': { short: 'a', value: 'ADDRESS', summary: 'address of the log server; 0.0.0.0 for none' },
+  port: { short: 'p', value: 'NUMBER', summary: 'port; default: 514' },
   'log-level': {
     short: 'l',
     value: 'LEVEL',
     choices: ['debug', 'info', 'warning', 'error'],
-    summary: 'how much of it',
+    summary: 'log level',
   },
 } as const
 export const NTP = {
-  'ntp-ip': { short: 'a', value: 'ADDRESS', summary: 'of the time server' },
-  'nts-name': { short: 's', value: 'NAME', summary: 'its name, for NTS' },
+  'ntp-ip': { short: 'a', value: 'ADDRESS', summary: 'address of the time server' },
+  'nts-name': { short: 's', value: 'NAME', summary: 'name of the time server, for NTS' },
 } as const
 export const TLS_KEY = {
-  type: { short: 't', value: 'TYPE', summary: 'RSA, EC_P256 and others; EC_P256 if left out' },
-  length: { short: 'l', value: 'BITS', summary: 'of RSA' },
+  type: { short: 't', value: 'TYPE', summary: 'RSA, EC_P256 or another type; default: EC_P256' },
+  length: { short: 'l', value: 'BITS', summary: 'bits, for RSA' },
 } as const
 
 function onOff(
@@ -77,7 +77,7 @@ export function tlsCommands(
   return [
     {
       words: `${prefix} public`,
-      summary: `Prints the public key of ${port}.`,
+      summary: `Print the public key of ${port}.`,
       roles,
       example: `coffer ${prefix} public`,
       run: async ({ client, output }) => {
@@ -87,9 +87,9 @@ export function tlsCommands(
     },
     {
       words: `${prefix} certificate get`,
-      summary: `Prints the certificates of ${port}.`,
+      summary: `Print the certificates of ${port}.`,
       roles,
-      options: { facts: { summary: 'their names and dates instead' } },
+      options: { facts: { summary: 'names and dates instead of the certificates' } },
       example: `coffer ${prefix} certificate get --facts`,
       run: async ({ client, output }, input) => {
         const pem = await calls(client()).certificate()
@@ -101,14 +101,14 @@ export function tlsCommands(
     {
       words: `${prefix} certificate set`,
       arguments: 'FILE',
-      summary: `Sets the certificates (PEM) of ${port}; new connections get them at once.`,
+      summary: `Set the certificates (PEM) of ${port}; new connections get them at once.`,
       roles,
       example: `coffer ${prefix} certificate set chain.pem`,
       run: ({ client }, { arguments: [file] }) => calls(client()).set(readInput(file!).toString('utf8')),
     },
     {
       words: `${prefix} csr`,
-      summary: `Prints a certificate request signed with the key of ${port}.`,
+      summary: `Print a certificate request signed with the key of ${port}.`,
       roles,
       options: SUBJECT,
       example: `coffer ${prefix} csr --name coffer.example.org`,
@@ -119,7 +119,7 @@ export function tlsCommands(
     },
     {
       words: `${prefix} generate`,
-      summary: `Makes a new key with a self-signed certificate for ${port}.`,
+      summary: `Generate a new key with a self-signed certificate for ${port}.`,
       roles,
       options: TLS_KEY,
       example: `coffer ${prefix} generate --type EC_P256`,
@@ -131,7 +131,7 @@ export function tlsCommands(
 export const CONFIG: Command[] = [
   {
     words: 'config unlock-passphrase',
-    summary: 'Changes the unlock passphrase.',
+    summary: 'Change the unlock passphrase.',
     roles,
     options: PASSPHRASES,
     example: 'coffer config unlock-passphrase',
@@ -139,22 +139,22 @@ export const CONFIG: Command[] = [
   },
   {
     words: 'config backup-passphrase',
-    summary: 'Sets the passphrase that opens backups.',
+    summary: 'Set the backup passphrase.',
     roles,
-    options: { ...PASSPHRASES, first: { summary: 'there is none yet: the current one is not asked for' } },
+    options: { ...PASSPHRASES, first: { summary: 'no backup passphrase is set yet: do not ask for it' } },
     example: 'coffer config backup-passphrase --first',
     run: changeBackup,
   },
   onOff(
     'config unattended-boot',
-    'Shows or sets whether it starts without the unlock passphrase.',
+    'Show or set whether the appliance starts without the unlock passphrase.',
     'coffer config unattended-boot',
     (api) => api.unattendedBoot(),
     (api, status) => api.setUnattendedBoot({ status }),
   ),
   onOff(
     'config console',
-    'Shows or sets whether it serves the page for browsers.',
+    'Show or set whether the appliance serves the web console.',
     'coffer config console on',
     (api) => api.console(),
     (api, status) => api.setConsole({ status }),
@@ -162,7 +162,7 @@ export const CONFIG: Command[] = [
   {
     words: 'config time',
     arguments: '[TIME]',
-    summary: 'Shows or sets the time; "now" is that of this computer.',
+    summary: 'Show or set the time; "now" is the time of this computer.',
     roles,
     example: 'coffer config time now',
     run: async ({ client, output }, { arguments: [time] }) => {
@@ -173,7 +173,7 @@ export const CONFIG: Command[] = [
   },
   {
     words: 'config network',
-    summary: 'Shows or sets the address of the appliance.',
+    summary: 'Show or set the address of the appliance.',
     roles,
     options: NETWORK,
     example: 'coffer config network',
@@ -184,9 +184,9 @@ export const CONFIG: Command[] = [
   },
   {
     words: 'config ntp',
-    summary: 'Shows or sets the time server; without an address and with --off there is none.',
+    summary: 'Show or set the time server; --off removes it.',
     roles,
-    options: { ...NTP, off: { summary: 'none' } },
+    options: { ...NTP, off: { summary: 'no time server' } },
     example: 'coffer config ntp',
     run: async (context, input) => {
       const isSet = input.flag('off') || input.text('ntp-ip') !== undefined || input.text('nts-name') !== undefined
@@ -196,7 +196,7 @@ export const CONFIG: Command[] = [
   },
   {
     words: 'config logging',
-    summary: 'Shows or sets where the log goes.',
+    summary: 'Show or set the log server and the level.',
     roles,
     options: LOGGING,
     example: 'coffer config logging --ip-address 0.0.0.0 --log-level info',
@@ -208,7 +208,7 @@ export const CONFIG: Command[] = [
   {
     words: 'config vocabulary',
     arguments: '[MEMBERS]',
-    summary: 'Shows or sets the members of answers about keys: both, reference or original.',
+    summary: 'Show or set the members of answers about keys: both, reference or original.',
     roles,
     example: 'coffer config vocabulary both',
     run: async ({ client, output }, { arguments: [members] }) => {
@@ -218,17 +218,17 @@ export const CONFIG: Command[] = [
   },
   {
     words: 'config audit',
-    summary: 'Shows or sets how many lines the audit log keeps.',
+    summary: 'Show or set how many lines the audit log keeps.',
     roles,
     options: {
-      lines: { value: 'NUMBER', summary: 'of each kind' },
-      changes: { value: 'NUMBER', summary: 'of changes' },
-      refusals: { value: 'NUMBER', summary: 'of what was refused' },
-      uses: { value: 'NUMBER', summary: 'of uses of keys' },
+      lines: { value: 'NUMBER', summary: 'lines of each kind' },
+      changes: { value: 'NUMBER', summary: 'lines of changes' },
+      refusals: { value: 'NUMBER', summary: 'lines of refusals' },
+      uses: { value: 'NUMBER', summary: 'lines of uses of keys' },
       'when-full': {
         value: 'WHAT',
         choices: ['overwrite', 'refuse'],
-        summary: 'what happens to uses when it is full of them',
+        summary: 'what to do with uses if their log is full',
       },
     },
     example: 'coffer config audit',

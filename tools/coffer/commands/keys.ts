@@ -13,16 +13,16 @@ import { certain } from './start.ts'
 const MECHANISM = {
   value: 'NAME',
   many: true,
-  summary: 'what the key may be used for; may be given again',
+  summary: 'permitted mechanism, repeatable',
 } as const
 export const ATTRIBUTES: CommandOptions = {
   mechanism: { ...MECHANISM, short: 'm' },
-  label: { short: 's', value: 'TEXT', summary: 'a text of up to 32 bytes' },
-  tags: { value: 'TAG', many: true, summary: 'only Operators with this tag may use it; may be given again' },
+  label: { short: 's', value: 'TEXT', summary: 'text of up to 32 bytes' },
+  tags: { value: 'TAG', many: true, summary: 'only Operators with this tag can use the key, repeatable' },
 }
 export const SUBJECT: CommandOptions = {
-  'common-name': { value: 'TEXT', summary: 'CN; the first --name if left out' },
-  name: { value: 'NAME', many: true, summary: 'a DNS name or address (subjectAltName); may be given again' },
+  'common-name': { value: 'TEXT', summary: 'CN; default: the first --name' },
+  name: { value: 'NAME', many: true, summary: 'DNS name or address (subjectAltName), repeatable' },
   san: { value: 'NAME', many: true, summary: 'the same as --name' },
   'no-san': { summary: 'no subjectAltName' },
   country: { value: 'XX', summary: 'C' },
@@ -30,7 +30,7 @@ export const SUBJECT: CommandOptions = {
   locality: { value: 'TEXT', summary: 'L' },
   organization: { value: 'TEXT', summary: 'O' },
   'organizational-unit': { value: 'TEXT', summary: 'OU' },
-  'email-address': { value: 'TEXT', summary: 'an address' },
+  'email-address': { value: 'TEXT', summary: 'email address' },
 }
 
 const FORMS = ['pem', 'jwk', 'ssh'] as const
@@ -39,12 +39,12 @@ export const KEYS: Command[] = [
   {
     words: 'key list',
     arguments: '[PREFIX]',
-    summary: 'Lists keys.',
+    summary: 'List keys.',
     roles: ['Administrator', 'Operator'],
     options: {
-      label: { value: 'TEXT', summary: 'only those with this label' },
-      usable: { summary: 'only those that the Operator who asks may use' },
-      long: { short: 'l', summary: 'with type, uses, label and tags' },
+      label: { value: 'TEXT', summary: 'only keys with this label' },
+      usable: { summary: 'only keys that you can use as an Operator' },
+      long: { short: 'l', summary: 'also type, uses, label and tags' },
     },
     example: 'coffer key list',
     isFirst: true,
@@ -53,7 +53,7 @@ export const KEYS: Command[] = [
   {
     words: 'key show',
     arguments: 'KEY',
-    summary: 'Shows a key: type, mechanisms, uses, label, tags, public part.',
+    summary: 'Show a key: type, mechanisms, uses, label, tags, public part.',
     roles: ['Administrator', 'Operator'],
     example: 'coffer key show web-key',
     run: async ({ client, output }, { arguments: [id] }) => output.result(await client().key(id!)),
@@ -61,12 +61,12 @@ export const KEYS: Command[] = [
   {
     words: 'key generate',
     arguments: '[KEY]',
-    summary: 'Makes a key, by what it is for or by type and mechanisms.',
+    summary: 'Generate a key, by purpose or by type and mechanisms.',
     roles: ['Administrator'],
     options: {
-      for: { value: 'PURPOSE', choices: Object.keys(PURPOSES), summary: 'chooses type and mechanisms' },
-      type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 and others' },
-      length: { short: 'l', value: 'BITS', summary: 'of RSA and Generic' },
+      for: { value: 'PURPOSE', choices: Object.keys(PURPOSES), summary: 'purpose, which selects type and mechanisms' },
+      type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 or another type' },
+      length: { short: 'l', value: 'BITS', summary: 'bits, for RSA and Generic' },
       ...ATTRIBUTES,
     },
     example: 'coffer key generate web-key --for tls',
@@ -76,7 +76,7 @@ export const KEYS: Command[] = [
   {
     words: 'key import',
     arguments: 'FILE [KEY]',
-    summary: 'Imports a private key (PEM).',
+    summary: 'Import a private key (PEM).',
     roles: ['Administrator'],
     options: ATTRIBUTES,
     example: 'coffer key import old.pem old-key --mechanism ECDSA_Signature',
@@ -85,7 +85,7 @@ export const KEYS: Command[] = [
   {
     words: 'key move',
     arguments: 'KEY NEW',
-    summary: 'Gives a key another name.',
+    summary: 'Rename a key.',
     roles: ['Administrator'],
     example: 'coffer key move old-key older-key',
     run: async ({ client, output }, { arguments: [id, to] }) => {
@@ -96,9 +96,9 @@ export const KEYS: Command[] = [
   {
     words: 'key delete',
     arguments: 'KEY',
-    summary: 'Deletes a key and its certificate, for ever.',
+    summary: 'Delete a key and its certificate permanently.',
     roles: ['Administrator'],
-    options: { force: { short: 'f', summary: 'without asking' } },
+    options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer key delete older-key --force',
     run: async ({ client }, input) => {
       const [id] = input.arguments
@@ -109,7 +109,7 @@ export const KEYS: Command[] = [
   {
     words: 'key label set',
     arguments: 'KEY TEXT',
-    summary: 'Sets the label of a key.',
+    summary: 'Set the label of a key.',
     roles: ['Administrator'],
     example: 'coffer key label set web-key "www since 2026"',
     run: ({ client }, { arguments: [id, label] }) => client().setKeyLabel(id!, label!),
@@ -117,7 +117,7 @@ export const KEYS: Command[] = [
   {
     words: 'key label delete',
     arguments: 'KEY',
-    summary: 'Removes the label of a key.',
+    summary: 'Remove the label of a key.',
     roles: ['Administrator'],
     example: 'coffer key label delete web-key',
     run: ({ client }, { arguments: [id] }) => client().deleteKeyLabel(id!),
@@ -125,7 +125,7 @@ export const KEYS: Command[] = [
   {
     words: 'key tag add',
     arguments: 'KEY TAG',
-    summary: 'Restricts a key to Operators with a tag.',
+    summary: 'Restrict a key to Operators with a tag.',
     roles: ['Administrator'],
     example: 'coffer key tag add web-key berlin',
     run: ({ client }, { arguments: [id, tag] }) => client().addKeyTag(id!, tag!),
@@ -133,7 +133,7 @@ export const KEYS: Command[] = [
   {
     words: 'key tag delete',
     arguments: 'KEY TAG',
-    summary: 'Removes a tag from a key.',
+    summary: 'Remove a tag from a key.',
     roles: ['Administrator'],
     example: 'coffer key tag delete web-key berlin',
     run: ({ client }, { arguments: [id, tag] }) => client().deleteKeyTag(id!, tag!),
@@ -141,9 +141,9 @@ export const KEYS: Command[] = [
   {
     words: 'key public',
     arguments: 'KEY',
-    summary: 'Prints the public key.',
+    summary: 'Print the public key.',
     roles: ['Operator', 'Administrator'],
-    options: { form: { value: 'FORM', choices: FORMS, summary: 'pem if left out' } },
+    options: { form: { value: 'FORM', choices: FORMS, summary: 'format; default: pem' } },
     example: 'coffer key public web-key --form ssh',
     run: async ({ client, output }, input) => {
       const [id] = input.arguments
@@ -155,7 +155,7 @@ export const KEYS: Command[] = [
   {
     words: 'key certificate set',
     arguments: 'KEY FILE',
-    summary: 'Stores a certificate with a key; "-" is stdin.',
+    summary: 'Store a certificate with a key; "-" is stdin.',
     roles: ['Administrator'],
     example: 'coffer key certificate set web-key web.crt',
     run: ({ client }, { arguments: [id, file] }) => client().setKeyCertificate(id!, readInput(file!)),
@@ -163,9 +163,9 @@ export const KEYS: Command[] = [
   {
     words: 'key certificate get',
     arguments: 'KEY',
-    summary: 'Prints the certificate of a key, as it was stored.',
+    summary: 'Print the certificate of a key, as it was stored.',
     roles: ['Operator', 'Administrator'],
-    options: { facts: { summary: 'its names and dates instead' } },
+    options: { facts: { summary: 'names and dates instead of the certificate' } },
     example: 'coffer key certificate get web-key',
     run: async ({ client, output }, input) => {
       const bytes = await client().keyCertificate(input.arguments[0]!)
@@ -177,7 +177,7 @@ export const KEYS: Command[] = [
   {
     words: 'key certificate delete',
     arguments: 'KEY',
-    summary: 'Removes the certificate of a key.',
+    summary: 'Remove the certificate of a key.',
     roles: ['Administrator'],
     example: 'coffer key certificate delete web-key',
     run: ({ client }, { arguments: [id] }) => client().deleteKeyCertificate(id!),
@@ -185,13 +185,13 @@ export const KEYS: Command[] = [
   {
     words: 'csr',
     arguments: '[KEY]',
-    summary: 'Prints a certificate request signed with a key.',
+    summary: 'Print a certificate request signed with a key.',
     roles: ['Operator', 'Administrator'],
     options: {
       ...SUBJECT,
       'key-id': { short: 'k', value: 'KEY', summary: 'the same as KEY' },
-      api: { short: 'a', summary: 'with the key of the appliance’s own TLS port' },
-      output: { value: 'FILE', summary: 'written there instead' },
+      api: { short: 'a', summary: 'use the key of the appliance’s TLS port' },
+      output: { value: 'FILE', summary: 'output file; default: stdout' },
     },
     example: 'coffer csr web-key --name www.example.org',
     run: async (context, input) => {

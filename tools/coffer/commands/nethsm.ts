@@ -29,9 +29,9 @@ import { addUser, listNamespaces, listUsers, NEW_USER, setPassphrase } from './u
 type Run = Command['run']
 const A = ['Administrator'] as const
 const AO = ['Administrator', 'Operator'] as const
-const KEY_ID = { 'key-id': { short: 'k', value: 'KEY', summary: 'the id of the key' } } as const
-const FORCE = { force: { short: 'f', summary: 'without asking' } } as const
-const API = { api: { short: 'a', summary: 'of the appliance’s own TLS port' } } as const
+const KEY_ID = { 'key-id': { short: 'k', value: 'KEY', summary: 'id of the key' } } as const
+const FORCE = { force: { short: 'f', summary: 'no confirmation' } } as const
+const API = { api: { short: 'a', summary: 'use the appliance’s TLS port' } } as const
 
 function nethsm(
   words: string,
@@ -44,7 +44,7 @@ function nethsm(
 ): Command {
   return {
     words,
-    summary: `The same as coffer ${like}.`,
+    summary: `Same as coffer ${like}.`,
     ...(names !== '' && { arguments: names }),
     ...(roles && { roles }),
     ...(options && { options }),
@@ -62,13 +62,13 @@ export const NETHSM: Command[] = [
     A,
     addKey,
     {
-      type: { short: 't', value: 'TYPE', summary: 'of the key' },
+      type: { short: 't', value: 'TYPE', summary: 'type of the key' },
       mechanism: ATTRIBUTES.mechanism!,
       tags: ATTRIBUTES.tags!,
-      'prime-p': { short: 'p', value: '@FILE', secret: true, summary: 'where it is read from' },
-      'prime-q': { short: 'q', value: '@FILE', secret: true, summary: 'where it is read from' },
-      'public-exponent': { short: 'e', value: 'BASE64', summary: 'of RSA' },
-      data: { short: 'd', value: '@FILE', secret: true, summary: 'where the private key is read from' },
+      'prime-p': { short: 'p', value: '@FILE', secret: true, summary: 'file to read it from' },
+      'prime-q': { short: 'q', value: '@FILE', secret: true, summary: 'file to read it from' },
+      'public-exponent': { short: 'e', value: 'BASE64', summary: 'bits, for RSA' },
+      data: { short: 'd', value: '@FILE', secret: true, summary: 'file with the private key' },
       ...KEY_ID,
     },
     '--type Curve25519 --mechanism EdDSA_Signature --data @seed.txt --key-id added',
@@ -80,8 +80,8 @@ export const NETHSM: Command[] = [
     A,
     (context, input) => generateKey(context, input, input.text('key-id')),
     {
-      type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 and others' },
-      length: { short: 'l', value: 'BITS', summary: 'of RSA and Generic' },
+      type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 or another type' },
+      length: { short: 'l', value: 'BITS', summary: 'bits, for RSA and Generic' },
       mechanism: ATTRIBUTES.mechanism!,
       label: ATTRIBUTES.label!,
       ...KEY_ID,
@@ -106,7 +106,7 @@ export const NETHSM: Command[] = [
     {
       ...ATTRIBUTES,
       ...KEY_ID,
-      password: { short: 'p', value: '@FILE', secret: true, summary: 'where the file’s password is read from' },
+      password: { short: 'p', value: '@FILE', secret: true, summary: 'file with the password of the file' },
     },
     '-m ECDSA_Signature -k packed --password @password.txt old.p12',
   ),
@@ -117,10 +117,10 @@ export const NETHSM: Command[] = [
     AO,
     listKeys,
     {
-      details: { summary: 'with type, uses, label and tags' },
-      filter: { short: 'f', value: 'TEXT', summary: 'only those that the Operator who asks may use' },
-      prefix: { short: 'p', value: 'PREFIX', summary: 'only those whose ids begin with it' },
-      label: { short: 's', value: 'TEXT', summary: 'only those with this label' },
+      details: { summary: 'also type, uses, label and tags' },
+      filter: { short: 'f', value: 'TEXT', summary: 'only keys that you can use as an Operator' },
+      prefix: { short: 'p', value: 'PREFIX', summary: 'only keys whose ids begin with this' },
+      label: { short: 's', value: 'TEXT', summary: 'only keys with this label' },
     },
     '--details',
   ),
@@ -135,7 +135,7 @@ export const NETHSM: Command[] = [
       const pem = await client().publicKey(id!)
       output.result({ pem }, () => pem)
     },
-    { 'public-key': { summary: 'as PEM' } },
+    { 'public-key': { summary: 'the public key in PEM' } },
     'made --public-key',
   ),
   nethsm(
@@ -238,13 +238,13 @@ export const NETHSM: Command[] = [
     (context, input) => addUser(context, input, input.text('user-id')),
     {
       ...NEW_USER,
-      'user-id': { short: 'u', value: 'USER', summary: 'a random one if left out' },
-      namespace: { short: 'N', value: 'NAME', summary: 'of the new user' },
-      'create-namespace': { summary: 'makes the namespace afterwards' },
+      'user-id': { short: 'u', value: 'USER', summary: 'id; default: random' },
+      namespace: { short: 'N', value: 'NAME', summary: 'namespace of the new user' },
+      'create-namespace': { summary: 'also create the namespace' },
     },
     '--real-name Guest --role Operator --user-id guest2',
   ),
-  nethsm('list-users', '', 'user list', A, listUsers, { details: { summary: 'with names and roles' } }),
+  nethsm('list-users', '', 'user list', A, listUsers, { details: { summary: 'also names and roles' } }),
   nethsm(
     'get-user',
     'USER',
@@ -261,7 +261,7 @@ export const NETHSM: Command[] = [
     AO,
     (context, input) => setPassphrase(context, input.text('user-id')),
     {
-      'user-id': { short: 'u', value: 'USER', summary: 'one’s own if left out' },
+      'user-id': { short: 'u', value: 'USER', summary: 'the user; default: your own account' },
       passphrase: NEW_USER.passphrase,
     },
     '--user-id guest2',
@@ -333,7 +333,7 @@ export const NETHSM: Command[] = [
     Object.fromEntries(
       ['logging', 'network', 'time', 'ntp', 'unattended-boot', 'public-key', 'certificate'].map((name) => [
         name,
-        { summary: 'only this' },
+        { summary: 'only this setting' },
       ]),
     ),
   ),
@@ -405,7 +405,7 @@ export const NETHSM: Command[] = [
     undefined,
     validateBackup,
     {
-      'backup-passphrase': { short: 'p', value: '@FILE', secret: true, summary: 'what is sealed is checked, too' },
+      'backup-passphrase': { short: 'p', value: '@FILE', secret: true, summary: 'also check the sealed content' },
     },
     'other.backup',
   ),
@@ -416,7 +416,7 @@ export const NETHSM: Command[] = [
     undefined,
     exportBackup,
     {
-      'backup-passphrase': { short: 'p', value: '@FILE', secret: true, summary: 'where it is read from' },
+      'backup-passphrase': { short: 'p', value: '@FILE', secret: true, summary: 'file to read it from' },
     },
     'other.backup',
   ),

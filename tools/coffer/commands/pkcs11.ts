@@ -14,14 +14,14 @@ const MARK = '# Written by coffer pkcs11.'
 export const PKCS11: Command[] = [
   {
     words: 'pkcs11',
-    summary: 'Writes the configuration of NetHSM’s PKCS #11 module, and tries the module where one is named.',
+    summary: 'Write the configuration of NetHSM’s PKCS #11 module, and test the module if one is given.',
     roles: ['Operator'],
     options: {
-      output: { value: 'FILE', summary: 'p11nethsm.conf in the directory where the module looks, if left out' },
-      module: { value: 'FILE', summary: 'libnethsm_pkcs11.so: pkcs11-tool lists the keys through it' },
+      output: { value: 'FILE', summary: 'output file; default: p11nethsm.conf where the module looks for it' },
+      module: { value: 'FILE', summary: 'libnethsm_pkcs11.so, for a test with pkcs11-tool' },
       'pin-variable': {
         value: 'NAME',
-        summary: 'the variable that the module reads the passphrase from; none: programs ask for it as PIN',
+        summary: 'variable with the passphrase for the module; without it programs ask for a PIN',
       },
     },
     example: 'coffer pkcs11 --output p11nethsm.conf',

@@ -11,7 +11,7 @@ export const selfCommands = (all: () => readonly Command[]): Command[] => [
   {
     words: 'help',
     arguments: '[COMMAND]...',
-    summary: 'Shows all commands, or one of them.',
+    summary: 'Show all commands, or one of them.',
     example: 'coffer help key generate',
     run: async ({ output }, { arguments: words }) => {
       if (words.length === 0) return output.raw(Buffer.from(listing(all())))
@@ -23,7 +23,7 @@ export const selfCommands = (all: () => readonly Command[]): Command[] => [
   {
     words: 'completion',
     arguments: 'SHELL',
-    summary: `Prints what makes a shell complete commands: ${SHELLS.join(', ')}.`,
+    summary: `Print the completion script for a shell: ${SHELLS.join(', ')}.`,
     example: 'coffer completion bash',
     run: async ({ output }, { arguments: [shell] }) => {
       if (!SHELLS.includes(shell as Shell)) throw usage(`${shell} is none of ${SHELLS.join(', ')}`)
@@ -32,7 +32,7 @@ export const selfCommands = (all: () => readonly Command[]): Command[] => [
   },
   {
     words: 'manual',
-    summary: 'Prints the manual page: coffer manual | man -l -',
+    summary: 'Print the manual page: coffer manual | man -l -',
     example: 'coffer manual',
     run: async ({ output }) => output.raw(Buffer.from(manual(all(), manifest.version))),
   },

@@ -30,13 +30,13 @@ const LOOK_MS = 1000 // how late the end of a session may be noticed
 const UNUSED_MS = 10_000 // an agent without a session ends after this time
 
 export const LOGIN = {
-  minutes: { value: 'NUMBER', summary: `how long; ${MINUTES} if left out, ${MINUTES_MAX} at most` },
+  minutes: { value: 'NUMBER', summary: `minutes to keep it; default: ${MINUTES}, at most ${MINUTES_MAX}` },
 } as const
 
 export const SESSION: Command[] = [
   {
     words: 'login',
-    summary: 'Keeps the passphrase of an account in memory for some minutes, so that commands do not ask for it.',
+    summary: 'Keep the passphrase of an account in memory for some minutes, so that commands do not ask for it.',
     roles: ['Administrator'],
     options: LOGIN,
     example: 'coffer login --minutes 30',
@@ -44,15 +44,15 @@ export const SESSION: Command[] = [
   },
   {
     words: 'logout',
-    summary: 'Forgets the passphrase that login has kept.',
+    summary: 'Forget the passphrase kept by login.',
     roles: ['Administrator'],
-    options: { all: { summary: 'those of all accounts and appliances' } },
+    options: { all: { summary: 'all accounts of all appliances' } },
     example: 'coffer logout --all',
     run: logout,
   },
   {
     words: 'session-agent',
-    summary: 'Holds the passphrases of login in memory; login starts it, and it ends after the last session.',
+    summary: 'Hold the passphrases of login in memory; started by login, ends after the last session.',
     example: 'coffer session-agent',
     run: runAgent,
   },

@@ -33,11 +33,11 @@ export const SSH_AGENT: Command[] = [
   {
     words: 'ssh-agent',
     arguments: '[COMMAND]...',
-    summary: 'Runs an SSH agent with the keys of the appliance, for COMMAND (after --) or until it is stopped.',
+    summary: 'Run an SSH agent with the keys of the appliance, for COMMAND (after --) or until it is stopped.',
     roles: ['Operator'],
     options: {
-      socket: { value: 'FILE', summary: 'where it listens; a directory of its own if left out' },
-      key: { value: 'KEY', many: true, summary: 'only this key; may be given again' },
+      socket: { value: 'FILE', summary: 'path of its socket; default: in a new directory' },
+      key: { value: 'KEY', many: true, summary: 'only this key, repeatable' },
     },
     example: 'coffer ssh-agent -- ssh-add -L',
     run,

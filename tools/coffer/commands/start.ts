@@ -22,15 +22,15 @@ export const START: Command[] = [
   {
     words: 'connect',
     arguments: 'URL',
-    summary: 'Shows the key of an appliance’s certificate, asks whether it is the right one, and remembers it.',
-    options: { as: { value: 'NAME', summary: 'the name of the profile; "default" if left out' } },
+    summary: 'Show the key of an appliance’s certificate, ask for confirmation, and save it in a profile.',
+    options: { as: { value: 'NAME', summary: 'name of the profile; default: default' } },
     example: 'coffer connect https://192.168.1.1:8443',
     isFirst: true,
     run: connect,
   },
   {
     words: 'profile list',
-    summary: 'Lists the profiles: the appliances that are known here.',
+    summary: 'List the profiles: the appliances that this computer knows.',
     example: 'coffer profile list',
     run: async ({ output }) => {
       const profiles = listProfiles().map((name) => ({ name, ...readProfile(name)! }))
@@ -48,7 +48,7 @@ export const START: Command[] = [
   {
     words: 'profile user',
     arguments: 'ROLE NAME',
-    summary: 'Sets the user that commands which need a role work as.',
+    summary: 'Set the user for commands that need a role.',
     example: 'coffer profile user Operator web',
     run: async ({ output, profileName }, { arguments: [role, name] }) => {
       if (!ROLES.includes(role as Role)) throw usage(`${role} is none of ${ROLES.join(', ')}`)
@@ -61,7 +61,7 @@ export const START: Command[] = [
   {
     words: 'profile delete',
     arguments: 'NAME',
-    summary: 'Forgets an appliance.',
+    summary: 'Delete the profile of an appliance.',
     example: 'coffer profile delete laboratory',
     run: async ({ output }, { arguments: [name] }) => {
       if (readProfile(name!) === null) throw new Failure(EXIT.refused, `there is no profile ${name}`)
@@ -71,13 +71,13 @@ export const START: Command[] = [
   },
   {
     words: 'info',
-    summary: 'Shows vendor and product.',
+    summary: 'Show vendor and product.',
     example: 'coffer info',
     run: async ({ open, output }) => output.result(await open().info()),
   },
   {
     words: 'state',
-    summary: 'Shows the state: Unprovisioned, Locked, Operational or Failed.',
+    summary: 'Show the state: Unprovisioned, Locked, Operational or Failed.',
     example: 'coffer state',
     isFirst: true,
     run: async ({ open, output }) => {
@@ -88,8 +88,8 @@ export const START: Command[] = [
   {
     words: 'wait',
     arguments: 'STATE',
-    options: { timeout: { value: 'SECONDS', summary: `how long; ${WAIT_SECONDS} if left out` } },
-    summary: 'Waits until the appliance is in a state.',
+    options: { timeout: { value: 'SECONDS', summary: `seconds to wait; default: ${WAIT_SECONDS}` } },
+    summary: 'Wait until the appliance is in a state.',
     example: 'coffer wait Operational --timeout 60',
     run: async (context, input) => {
       const [state] = input.arguments
@@ -99,36 +99,36 @@ export const START: Command[] = [
   },
   {
     words: 'alive',
-    summary: 'Ends well while the appliance waits to be provisioned or unlocked.',
+    summary: 'Succeed if the appliance is Unprovisioned or Locked.',
     example: 'coffer alive || true',
     run: ({ open }) => open().alive(),
   },
   {
     words: 'ready',
-    summary: 'Ends well while the appliance is Operational.',
+    summary: 'Succeed if the appliance is Operational.',
     example: 'coffer ready',
     run: ({ open }) => open().ready(),
   },
   {
     words: 'provision',
-    summary: 'Sets the two passphrases and the time of a fresh appliance and makes it Operational.',
+    summary: 'Set up a new appliance: unlock passphrase, passphrase of admin, and time.',
     options: {
       'unlock-passphrase': {
         short: 'u',
         value: '@FILE',
         secret: true,
-        summary: 'where the new unlock passphrase is read from',
+        summary: 'file with the new unlock passphrase',
       },
       'admin-passphrase': {
         short: 'a',
         value: '@FILE',
         secret: true,
-        summary: 'where the new passphrase of admin is read from',
+        summary: 'file with the new passphrase of admin',
       },
       'system-time': {
         short: 't',
         value: 'TIME',
-        summary: 'the time to set (RFC 3339); that of this computer if left out',
+        summary: 'time to set (RFC 3339); default: time of this computer',
       },
     },
     example: 'coffer provision',
@@ -146,7 +146,7 @@ export const START: Command[] = [
   {
     words: 'unlock',
     arguments: '[@FILE]',
-    summary: 'Makes a locked appliance Operational.',
+    summary: 'Unlock the appliance.',
     example: 'coffer unlock',
     isFirst: true,
     run: async ({ open, passphrase, output, input }) => {
@@ -160,11 +160,11 @@ export const START: Command[] = [
       await open().unlock(words)
       output.note('Operational')
     },
-    options: { passphrase: { value: '@FILE', secret: true, summary: 'where the unlock passphrase is read from' } },
+    options: { passphrase: { value: '@FILE', secret: true, summary: 'file with the unlock passphrase' } },
   },
   {
     words: 'lock',
-    summary: 'Makes the appliance forget every key until the next unlock.',
+    summary: 'Lock the appliance: remove all keys from its memory.',
     roles: ['Administrator'],
     example: 'coffer lock',
     run: ({ client }) => client().lock(),

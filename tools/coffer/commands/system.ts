@@ -11,30 +11,30 @@ import { certain, timeOf, waitFor } from './start.ts'
 
 const roles = ['Administrator'] as const
 const RESTART_SECONDS = 300
-const FORCE = { force: { short: 'f', summary: 'without asking' } } as const
+const FORCE = { force: { short: 'f', summary: 'no confirmation' } } as const
 
 export const RESTORE = {
   'backup-passphrase': {
     short: 'p',
     value: '@FILE',
     secret: true,
-    summary: 'where the passphrase of the backup is read from',
+    summary: 'file with the passphrase of the backup',
   },
-  'system-time': { short: 't', value: 'TIME', summary: 'the time to set; that of this computer if left out' },
+  'system-time': { short: 't', value: 'TIME', summary: 'time to set; default: time of this computer' },
   ...FORCE,
 } as const
 
 export const SYSTEM: Command[] = [
   {
     words: 'backup create',
-    summary: 'Makes a backup. Only what is whole gets the name.',
+    summary: 'Make a backup. Only a complete one gets the name.',
     roles: ['Backup'],
     options: {
-      output: { value: 'FILE', summary: 'coffer-TIME.backup if left out; "-" is stdout' },
+      output: { value: 'FILE', summary: 'output file, or "-" for stdout; default: coffer-TIME.backup' },
       format: {
         value: 'FORM',
         choices: ['nethsm', 'coffer'],
-        summary: 'if left out, nethsm while that holds everything, else coffer',
+        summary: 'default: nethsm if that holds everything, else coffer',
       },
     },
     example: 'coffer backup create --output today.backup',
@@ -47,7 +47,7 @@ export const SYSTEM: Command[] = [
   {
     words: 'backup restore',
     arguments: 'FILE',
-    summary: 'Replaces all users, keys and namespaces with those of a backup.',
+    summary: 'Replace all users, keys and namespaces with those of a backup.',
     roles,
     options: RESTORE,
     example: 'coffer backup restore today.backup --force',
@@ -55,14 +55,14 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'backup status',
-    summary: 'Shows when the last complete backup was made, and what one in NetHSM’s form would omit.',
+    summary: 'Show the time of the last complete backup, and what a backup in NetHSM’s format would omit.',
     roles: ['Administrator', 'Backup'],
     example: 'coffer backup status',
     run: async ({ client, output }) => output.result(await client().backupStatus()),
   },
   {
     words: 'backup restore-report',
-    summary: 'Shows what the last restore left out.',
+    summary: 'Show what the last restore omitted.',
     roles,
     example: 'coffer backup restore-report',
     run: async ({ client, output }) => output.result(await client().restoreReport()),
@@ -70,16 +70,15 @@ export const SYSTEM: Command[] = [
   {
     words: 'update',
     arguments: 'FILE',
-    summary: 'Sends an update, shows its notes, asks, installs it and waits until it is good.',
+    summary: 'Upload an update, show its notes, ask, install it, and wait for the end of its trial.',
     roles,
     options: {
-      yes: { summary: 'without asking' },
-      'upload-only': { summary: 'leaves it pending' },
+      yes: { summary: 'no confirmation' },
+      'upload-only': { summary: 'only upload it; leave it pending' },
       'unlock-passphrase': {
         value: '@FILE',
         secret: true,
-        summary:
-          'where the unlock passphrase is read from, which it takes after the restart unless it boots unattended',
+        summary: 'file with the unlock passphrase, for the restart of an attended appliance',
       },
     },
     example: 'coffer update coffer-0.3.0.update',
@@ -87,7 +86,7 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'commit-update',
-    summary: 'Restarts into the update that is pending.',
+    summary: 'Restart into the pending update.',
     roles,
     example: 'coffer commit-update',
     run: async (context) => {
@@ -97,28 +96,28 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'cancel-update',
-    summary: 'Drops the update that is pending.',
+    summary: 'Discard the pending update.',
     roles,
     example: 'coffer cancel-update',
     run: ({ client }) => client().cancelUpdate(),
   },
   {
     words: 'system info',
-    summary: 'Shows versions, device id and TPM registers.',
+    summary: 'Show versions, device id and TPM registers.',
     roles,
     example: 'coffer system info',
     run: showInfo,
   },
   {
     words: 'system software',
-    summary: 'Shows the arithmetic in use, and what became of the last update.',
+    summary: 'Show the arithmetic in use and the result of the last update.',
     roles,
     example: 'coffer system software',
     run: async ({ client, output }) => output.result(await client().software()),
   },
   {
     words: 'diagnose',
-    summary: 'Shows why the appliance is Failed.',
+    summary: 'Show why the appliance is Failed.',
     roles,
     example: 'coffer diagnose',
     run: async ({ client, open, output }) => {
@@ -128,9 +127,9 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'metrics',
-    summary: 'Shows counters since the start.',
+    summary: 'Show counters since the start.',
     roles: ['Metrics'],
-    options: { prometheus: { summary: 'as Prometheus reads them' } },
+    options: { prometheus: { summary: 'in the format of Prometheus' } },
     example: 'coffer metrics',
     run: async ({ client, output }, input) => {
       if (input.flag('prometheus')) return output.raw(Buffer.from(await client().metrics({ accept: 'text/plain' })))
@@ -139,7 +138,7 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'system reboot',
-    summary: 'Restarts the appliance.',
+    summary: 'Restart the appliance.',
     roles,
     options: FORCE,
     example: 'coffer system reboot --force',
@@ -147,7 +146,7 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'system shutdown',
-    summary: 'Shuts the appliance down.',
+    summary: 'Shut the appliance down.',
     roles,
     options: FORCE,
     example: 'coffer system shutdown --force',
@@ -155,7 +154,7 @@ export const SYSTEM: Command[] = [
   },
   {
     words: 'system factory-reset',
-    summary: 'Erases everything, for ever.',
+    summary: 'Erase everything permanently.',
     roles,
     options: FORCE,
     example: 'coffer system factory-reset --force',

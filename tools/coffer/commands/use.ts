@@ -12,22 +12,22 @@ const MESSAGE_BYTES_MAX = 50_000_000 // in base64 what the API takes, 67 MiB
 
 const BASE64 = {
   'key-id': { short: 'k', value: 'KEY', summary: 'the same as KEY' },
-  data: { short: 'd', value: 'BASE64', summary: 'what is sent as it is, instead of a file' },
+  data: { short: 'd', value: 'BASE64', summary: 'data to send as they are, instead of a file' },
 } as const
 
 export const USE: Command[] = [
   {
     words: 'sign',
     arguments: '[KEY] [FILE]',
-    summary: 'Signs a file, which is hashed here, and writes FILE.sig.',
+    summary: 'Sign a file and write FILE.sig; the file is hashed on this computer.',
     roles: ['Operator'],
     options: {
       mode: {
         short: 'm',
         value: 'MODE',
-        summary: 'PSS_SHA256, PKCS1_SHA256, ECDSA, EdDSA, ...; the key’s first if left out',
+        summary: 'PSS_SHA256, PKCS1_SHA256, ECDSA, EdDSA, ...; default: the key’s first',
       },
-      output: { value: 'FILE', summary: 'where the signature goes; "-" is stdout' },
+      output: { value: 'FILE', summary: 'output file, or "-" for stdout' },
       ...BASE64,
     },
     example: 'coffer sign web-key document.pdf',
@@ -37,9 +37,9 @@ export const USE: Command[] = [
   {
     words: 'verify',
     arguments: 'KEY FILE [SIGNATURE]',
-    summary: 'Verifies a signature here, with the public key; FILE.sig if none is named.',
+    summary: 'Verify a signature on this computer, by default FILE.sig.',
     roles: ['Operator', 'Administrator'],
-    options: { mode: { short: 'm', value: 'MODE', summary: 'as for sign' } },
+    options: { mode: { short: 'm', value: 'MODE', summary: 'mode, as for sign' } },
     example: 'coffer verify web-key document.pdf',
     isFirst: true,
     run: verify,
@@ -47,16 +47,16 @@ export const USE: Command[] = [
   {
     words: 'decrypt',
     arguments: '[KEY] [FILE]',
-    summary: 'Decrypts a file and writes what was in it.',
+    summary: 'Decrypt a file.',
     roles: ['Operator'],
     options: {
       mode: {
         short: 'm',
         value: 'MODE',
-        summary: 'OAEP_SHA256, PKCS1, RAW, AES_CBC, ...; the key’s first if left out',
+        summary: 'OAEP_SHA256, PKCS1, RAW, AES_CBC, ...; default: the key’s first',
       },
-      'initialization-vector': { value: 'BASE64', summary: 'for AES_CBC; the first 16 bytes of the file if left out' },
-      output: { value: 'FILE', summary: 'where it goes; stdout if left out' },
+      'initialization-vector': { value: 'BASE64', summary: 'for AES_CBC; default: the first 16 bytes of the file' },
+      output: { value: 'FILE', summary: 'output file; default: stdout' },
       ...BASE64,
     },
     example: 'coffer decrypt box-key message.encrypted --output message',
@@ -65,12 +65,12 @@ export const USE: Command[] = [
   {
     words: 'encrypt',
     arguments: '[KEY] [FILE]',
-    summary: 'Encrypts a file with a Generic key (AES-CBC, PKCS #7); the vector comes first in the result.',
+    summary: 'Encrypt a file with a Generic key (AES-CBC, PKCS #7); the result begins with the initialization vector.',
     roles: ['Operator'],
     options: {
-      mode: { short: 'm', value: 'MODE', choices: ['AES_CBC'], summary: 'what is done' },
-      'initialization-vector': { value: 'BASE64', summary: 'random if left out' },
-      output: { value: 'FILE', summary: 'where it goes; stdout if left out' },
+      mode: { short: 'm', value: 'MODE', choices: ['AES_CBC'], summary: 'mode of the encryption' },
+      'initialization-vector': { value: 'BASE64', summary: 'default: random' },
+      output: { value: 'FILE', summary: 'output file; default: stdout' },
       ...BASE64,
     },
     example: 'coffer encrypt aes-key message --output message.aes',
@@ -79,7 +79,7 @@ export const USE: Command[] = [
   {
     words: 'random',
     arguments: 'BYTES',
-    summary: 'Prints random bytes in base64.',
+    summary: 'Print random bytes in base64.',
     roles: ['Operator'],
     example: 'coffer random 32',
     run: async ({ client, output }, { arguments: [text] }) => {

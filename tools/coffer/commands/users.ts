@@ -8,9 +8,9 @@ import { table } from '../output.ts'
 import { certain, ROLES } from './start.ts'
 
 export const NEW_USER = {
-  role: { short: 'r', value: 'ROLE', choices: ROLES, summary: 'what the user may do' },
-  'real-name': { short: 'n', value: 'TEXT', summary: 'a name for people; the id if left out' },
-  passphrase: { short: 'p', value: '@FILE', secret: true, summary: 'where the user’s passphrase is read from' },
+  role: { short: 'r', value: 'ROLE', choices: ROLES, summary: 'role of the user' },
+  'real-name': { short: 'n', value: 'TEXT', summary: 'real name; default: the id' },
+  passphrase: { short: 'p', value: '@FILE', secret: true, summary: 'file with the passphrase of the user' },
 } as const
 
 const A = ['Administrator'] as const
@@ -18,23 +18,23 @@ const A = ['Administrator'] as const
 export const USERS: Command[] = [
   {
     words: 'account',
-    summary: 'Shows the account that the command works as.',
+    summary: 'Show the account that commands use.',
     roles: ROLES,
     example: 'coffer account',
     run: async ({ client, output }) => output.result(await client().account()),
   },
   {
     words: 'user list',
-    summary: 'Lists users.',
+    summary: 'List users.',
     roles: A,
-    options: { long: { short: 'l', summary: 'with names and roles' } },
+    options: { long: { short: 'l', summary: 'also names and roles' } },
     example: 'coffer user list --long',
     run: listUsers,
   },
   {
     words: 'user show',
     arguments: 'USER',
-    summary: 'Shows name and role of a user.',
+    summary: 'Show name and role of a user.',
     roles: ['Administrator', 'Operator'],
     example: 'coffer user show web',
     run: async ({ client, output }, { arguments: [id] }) => output.result(await client().user(id!)),
@@ -42,9 +42,9 @@ export const USERS: Command[] = [
   {
     words: 'user add',
     arguments: '[USER]',
-    summary: 'Makes a user; NAMESPACE~USER is one of a namespace.',
+    summary: 'Add a user; NAMESPACE~USER is a user of a namespace.',
     roles: A,
-    options: { ...NEW_USER, namespace: { short: 'N', value: 'NAME', summary: 'the namespace of the new user' } },
+    options: { ...NEW_USER, namespace: { short: 'N', value: 'NAME', summary: 'namespace of the new user' } },
     example: 'coffer user add web --role Operator',
     isFirst: true,
     run: (context, input) => addUser(context, input, input.arguments[0]),
@@ -52,9 +52,9 @@ export const USERS: Command[] = [
   {
     words: 'user delete',
     arguments: 'USER',
-    summary: 'Deletes a user.',
+    summary: 'Delete a user.',
     roles: A,
-    options: { force: { short: 'f', summary: 'without asking' } },
+    options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer user delete guest --force',
     run: async ({ client }, input) => {
       const [id] = input.arguments
@@ -65,7 +65,7 @@ export const USERS: Command[] = [
   {
     words: 'user passphrase',
     arguments: '[USER]',
-    summary: 'Sets the passphrase of a user; one’s own if none is named.',
+    summary: 'Set the passphrase of a user, by default your own.',
     roles: ['Administrator', 'Operator'],
     options: { passphrase: NEW_USER.passphrase },
     example: 'coffer user passphrase web',
@@ -74,7 +74,7 @@ export const USERS: Command[] = [
   {
     words: 'user tag list',
     arguments: 'USER',
-    summary: 'Lists the tags of an Operator.',
+    summary: 'List the tags of an Operator.',
     roles: ['Administrator', 'Operator'],
     example: 'coffer user tag list web',
     run: async ({ client, output }, { arguments: [id] }) => {
@@ -85,7 +85,7 @@ export const USERS: Command[] = [
   {
     words: 'user tag add',
     arguments: 'USER TAG',
-    summary: 'Gives an Operator a tag.',
+    summary: 'Add a tag to an Operator.',
     roles: A,
     example: 'coffer user tag add web berlin',
     run: ({ client }, { arguments: [id, tag] }) => client().addUserTag(id!, tag!),
@@ -93,14 +93,14 @@ export const USERS: Command[] = [
   {
     words: 'user tag delete',
     arguments: 'USER TAG',
-    summary: 'Takes a tag from an Operator.',
+    summary: 'Remove a tag from an Operator.',
     roles: A,
     example: 'coffer user tag delete web berlin',
     run: ({ client }, { arguments: [id, tag] }) => client().deleteUserTag(id!, tag!),
   },
   {
     words: 'namespace list',
-    summary: 'Lists namespaces.',
+    summary: 'List namespaces.',
     roles: A,
     example: 'coffer namespace list',
     run: listNamespaces,
@@ -108,7 +108,7 @@ export const USERS: Command[] = [
   {
     words: 'namespace add',
     arguments: 'NAME',
-    summary: 'Makes a namespace; users whose ids begin with its name become its users.',
+    summary: 'Create a namespace; users whose ids begin with its name become its users.',
     roles: A,
     example: 'coffer namespace add berlin',
     run: ({ client }, { arguments: [id] }) => client().addNamespace(id!),
@@ -116,11 +116,11 @@ export const USERS: Command[] = [
   {
     words: 'namespace quota',
     arguments: 'NAME',
-    summary: 'Shows or sets how many keys and users a namespace may have.',
+    summary: 'Show or set how many keys and users a namespace may have.',
     roles: A,
     options: {
-      keys: { value: 'N', summary: 'how many keys' },
-      users: { value: 'N', summary: 'how many users' },
+      keys: { value: 'N', summary: 'maximum number of keys' },
+      users: { value: 'N', summary: 'maximum number of users' },
     },
     example: 'coffer namespace quota berlin --keys 20000',
     run: namespaceQuota,
@@ -128,9 +128,9 @@ export const USERS: Command[] = [
   {
     words: 'namespace delete',
     arguments: 'NAME',
-    summary: 'Deletes a namespace with all its keys.',
+    summary: 'Delete a namespace with all its keys.',
     roles: A,
-    options: { force: { short: 'f', summary: 'without asking' } },
+    options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer namespace delete berlin --force',
     run: async ({ client }, input) => {
       const [id] = input.arguments
