@@ -151,9 +151,12 @@ export const needsVectors = (): { skip: string | false } => ({
 /** A program on the published NetHSM Rust library. */
 export const RUST_CLIENT = join(root, '.rust-client/membership')
 
-/** Options of a test that runs it; in CI, too: the registry of Rust need not be reached. */
-export const needsRustClient = (): { skip: string | false } => ({
-  skip: !existsSync(RUST_CLIENT) && 'to run this: cargo, then .ci/rust-client',
+/** The library's own test. */
+export const RUST_SDK_TEST = join(root, '.rust-client/basic')
+
+/** Options of a test that runs one of the two; in CI, too: the registry of Rust need not be reached. */
+export const needsRustClient = (program = RUST_CLIENT): { skip: string | false } => ({
+  skip: !existsSync(program) && 'to run this: cargo, then .ci/rust-client',
 })
 
 export const needsZulipJs = (): { skip: string | false } => ({
