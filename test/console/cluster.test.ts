@@ -125,6 +125,9 @@ test('a second appliance is added, joins, is promoted and removed', async (t) =>
   await joining.getByLabel(words.confirmLabel(clusterWords.joinTyped)).fill(clusterWords.joinTyped)
   await repeat(joining, clusterWords.join)
   await heading(there.page, 'Coffer is locked')
+  await there.page.getByText(words.forceNewText).first().waitFor()
+  await examineAll(there.page, 'a locked member')
+  await there.page.setViewportSize({ width: 1280, height: 900 })
 
   const learner = here.page.getByRole('row').filter({ hasText: clusterWords.learner })
   await learner.waitFor() // the view follows by itself

@@ -10,6 +10,17 @@ import * as words from '../words.ts'
 
 const UNLOCKER = 'unlock' // the user whose passphrase is the unlock passphrase
 
+export interface Diagnose {
+  clusterState: { running: boolean; exited?: number; signaled?: number }
+}
+
+/** Shows nothing on a standalone node, which has no etcd. */
+export function ForceNewOfMember({ diagnose }: { diagnose: Diagnose | null }) {
+  if (diagnose === null) return null
+  const { running, exited, signaled } = diagnose.clusterState
+  return running || exited !== undefined || signaled !== undefined ? <ForceNew /> : null
+}
+
 export function ForceNew() {
   const hold = useRef<PassphraseHandle | null>(null)
   const leave = async () => {

@@ -5,7 +5,7 @@ import { Card, Title } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { anonymous } from '../state.ts'
 import * as words from '../words.ts'
-import { ForceNew } from './force-new.tsx'
+import { type Diagnose, ForceNewOfMember } from './force-new.tsx'
 import { FactoryReset, Reboot } from './system.tsx'
 
 export function UnreachablePage() {
@@ -30,14 +30,6 @@ export function TrialPage() {
   )
 }
 
-interface Diagnose {
-  clusterState: { running: boolean; exited?: number; signaled?: number }
-}
-
-/** True if etcd runs or has run since the start. A standalone node has no etcd. */
-const isMember = ({ clusterState: { running, exited, signaled } }: Diagnose): boolean =>
-  running || exited !== undefined || signaled !== undefined
-
 export function FailedPage() {
   const diagnose = useLoad(() => anonymous.get<Diagnose>('/health/diagnose'), [])
   return (
@@ -55,7 +47,7 @@ export function FailedPage() {
       <div class="grid">
         <Reboot api={anonymous} />
         <FactoryReset api={anonymous} />
-        {diagnose.value.value !== null && isMember(diagnose.value.value) && <ForceNew />}
+        <ForceNewOfMember diagnose={diagnose.value.value} />
       </div>
     </>
   )

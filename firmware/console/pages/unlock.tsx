@@ -5,14 +5,16 @@ import { useRun } from '../../web/run.ts'
 import { duration } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
-import { Form } from '../parts/loading.tsx'
+import { Form, useLoad } from '../parts/loading.tsx'
 import { anonymous, refreshState, stateSince } from '../state.ts'
 import * as words from '../words.ts'
+import { type Diagnose, ForceNewOfMember } from './force-new.tsx'
 
 const SINCE_SECONDS_MIN = 60 // shorter times are not worth showing
 
 export function UnlockPage() {
   const run = useRun()
+  const diagnose = useLoad(() => anonymous.get<Diagnose>('/health/diagnose'), [])
   const wrong = useSignal(false)
   const passphrase = useRef<PassphraseHandle | null>(null)
   const seconds = (Date.now() - stateSince.value) / 1000
@@ -47,6 +49,7 @@ export function UnlockPage() {
           />
         </Form>
       </Card>
+      <ForceNewOfMember diagnose={diagnose.value.value} />
     </>
   )
 }
