@@ -45,7 +45,6 @@ test('files of the chat stop before the room of the audit log, also after a lock
   const free = () => readDiskUsage(disk.path).freeBytes
   const floor = floorBytes('files', DISK_BYTES)
 
-  await wait(10_000) // the chat has been told
   const fill = async () => {
     let answer: ChatAnswer
     do answer = await upload()

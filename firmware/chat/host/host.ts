@@ -67,7 +67,7 @@ const KEY_PURPOSE = 'coffer chat'
  * starts this long after a lock or after the start of the appliance, and not while a passphrase is checked.
  */
 export const LOCKED_PAUSE_MS = 2000
-const GROWTH_INTERVAL_MS = 5000 // the reserve covers what the chat writes in the meantime
+const GROWTH_INTERVAL_MS = 5000 // the growth decreases meanwhile, by the lines that were written
 
 export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, want, log, random = systemRandom } = options
@@ -213,13 +213,12 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   })
   if (appliance.state === 'Locked') beginPause()
   sync()
-  const growthTimer = setInterval(
-    () => process.connection?.send({ type: 'auditGrowth', bytes: auditGrowthBytes() }),
-    GROWTH_INTERVAL_MS,
-  ).unref()
+  const tellAuditGrowth = () => process.connection?.send({ type: 'auditGrowth', bytes: auditGrowthBytes() })
+  const growthTimer = setInterval(tellAuditGrowth, GROWTH_INTERVAL_MS).unref()
 
   return {
     backups,
+    tellAuditGrowth,
     get state() {
       if (organization.record === null) return 'none'
       return process.isOpen ? 'running' : process.problem === null ? 'starting' : 'failed'

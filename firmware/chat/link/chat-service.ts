@@ -17,4 +17,6 @@ export interface ChatService {
   changeSettings(changes: OperatorChanges): Promise<void>
   /** Throws `notFound` for an unknown account. Wipes the password. */
   recoverOwner(email: string, password: Uint8Array): Promise<void>
+  /** Lets the chat leave room on the disk for an audit log whose size has changed. */
+  tellAuditGrowth(): void
 }

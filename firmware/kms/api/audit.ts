@@ -199,6 +199,7 @@ export const auditDeclarations = [
       }
       services.appliance.space.expectRoomForGrowth(audit.growthBytes(wanted))
       audit.configure({ lines: wanted, refuseUses: whenFull === undefined ? refuseUses : whenFull === REFUSE })
+      services.chat?.tellAuditGrowth()
       services.log.info('general', `audit log configured by ${caller.userId}`)
       return { status: 204 }
     },
