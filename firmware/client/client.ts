@@ -81,7 +81,7 @@ const namespaces = ({ get, put, remove }: Calls) => ({
 /** Section 3.3 of the contract. */
 const users = ({ get, ask, post, put, remove }: Calls) => ({
   account: (o?: Options) => get<T.Account>('/account', o),
-  users: (o?: Options) => get<{ user: string }[]>('/users', o),
+  users: (page: T.UserPageQuery = {}, o?: Options) => get<{ user: string }[]>('/users', { ...o, query: { ...page } }),
   addUser: (user: T.NewUser, o?: Options) => ask<T.Created>('/users', user, o),
   addUserIn: (namespace: string, user: T.NewUser, o?: Options) => ask<T.Created>(`/users/${s(namespace)}%7E`, user, o),
   addUserAs: (id: string, user: T.NewUser, o?: Options) => put(ofUser(id), user, o),

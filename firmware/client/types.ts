@@ -34,6 +34,12 @@ export interface UserInfo {
   realName: string
   role: Role
 }
+export interface UserPageQuery {
+  /** Makes the answer a `UserPage`. `limit` and `after` need it. */
+  details?: true
+  limit?: number
+  after?: string
+}
 export interface UserPage {
   /** `tags` only for Operators. */
   users: (UserInfo & { user: string; tags?: string[] })[]

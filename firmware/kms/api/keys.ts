@@ -53,7 +53,7 @@ const query = z
     details: z
       .enum(['true', 'false'])
       .optional()
-      .meta({ description: 'With `true`: a page of keys with all their details.' }),
+      .meta({ description: 'With `true`: a page of keys with all their details.', examples: ['true'] }),
     limit: count(PAGE_KEYS_MAX)
       .optional()
       .meta({

@@ -23,7 +23,10 @@ const userPage = z
     users: z.array(z.object({ user: userId, realName, role, tags: z.array(tag).optional() })),
     next: userId.optional().meta({ description: 'Goes into `after` of the next page; present while there is one.' }),
   })
-  .meta({ id: 'UserPage' })
+  .meta({
+    id: 'UserPage',
+    examples: [{ users: [{ user: 'web', realName: 'Web service', role: 'Operator', tags: ['berlin'] }], next: 'web' }],
+  })
 const createId = z.object({ id: userId }).meta({ id: 'CreateUserId' })
 
 const PAGE_USERS_MAX = 1000
@@ -34,7 +37,7 @@ const query = z
     details: z
       .enum(['true', 'false'])
       .optional()
-      .meta({ description: 'With `true`: a page of users with name, role and tags.' }),
+      .meta({ description: 'With `true`: a page of users with name, role and tags.', examples: ['true'] }),
     limit: count(PAGE_USERS_MAX)
       .optional()
       .meta({

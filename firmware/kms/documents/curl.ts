@@ -25,13 +25,16 @@ export function curlExample(
   const filled = parameters
     .filter((parameter) => parameter.in === 'path')
     .reduce((text, { name, schema }) => text.replace(`{${name}}`, String(exampleOf(schema) ?? name)), path)
+  const query = parameters.flatMap(({ in: place, name, schema: { examples } }) =>
+    place === 'query' && examples !== undefined ? [`${name}=${examples[0]}`] : [],
+  )
   return [
     'curl',
     ...(method === 'GET' ? [] : [`--request ${method}`]),
     ...user(operation),
     ...body(operation, exampleOf),
     ...(saved(operation) ? ['--output answer'] : []),
-    `"$coffer${filled}"`,
+    `"$coffer${[filled, ...(query.length > 0 ? [query.join('&')] : [])].join('?')}"`,
   ].join(' ')
 }
 

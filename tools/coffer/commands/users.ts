@@ -1,6 +1,6 @@
 /** Users, their tags and passphrases, and namespaces. */
 
-import type { NewUser, Role } from '../../../firmware/client/types.ts'
+import type { NewUser, Role, UserPage } from '../../../firmware/client/types.ts'
 import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
@@ -154,20 +154,28 @@ export async function listNamespaces({ client, output }: CommandContext): Promis
   output.result(found, () => ids().join('\n'), ids)
 }
 
-const AT_ONCE = 6
+const PAGE_USERS = 1000
 
 export async function listUsers({ client, output }: CommandContext, input: OptionValues): Promise<void> {
   const api = client()
-  const users = await api.users()
+  const isLong = input.flag('long') || input.flag('details')
+  const users = isLong ? await detailedUsers(api) : await api.users()
   const ids = () => users.map(({ user }) => user)
-  if (!input.flag('long') && !input.flag('details')) return output.result(users, () => ids().join('\n'), ids)
-  const rows: Record<string, unknown>[] = []
-  for (let at = 0; at < users.length; at += AT_ONCE) {
-    const some = users.slice(at, at + AT_ONCE)
-    rows.push(...(await Promise.all(some.map(async ({ user }) => ({ user, ...(await api.user(user)) })))))
+  if (!isLong) return output.result(users, () => ids().join('\n'), ids)
+  const cells = (users as UserPage['users']).map(({ user, role, realName }) => [user, role, realName])
+  output.result(users, () => table(['USER', 'ROLE', 'NAME'], cells), ids)
+}
+
+/** Page by page. */
+async function detailedUsers(api: ReturnType<CommandContext['client']>): Promise<UserPage['users']> {
+  const users: UserPage['users'] = []
+  for (let after: string | undefined; ; ) {
+    const query = { details: true, limit: PAGE_USERS, ...(after !== undefined && { after }) } as const
+    const found = (await api.users(query)) as unknown as UserPage
+    users.push(...found.users)
+    if (found.next === undefined) return users
+    after = found.next
   }
-  const cells = rows.map(({ user, role, realName }) => [user, role, realName])
-  output.result(rows, () => table(['USER', 'ROLE', 'NAME'], cells), ids)
 }
 
 export async function addUser(context: CommandContext, input: OptionValues, id: string | undefined): Promise<void> {
