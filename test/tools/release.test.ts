@@ -2,18 +2,30 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { MIGRATIONS as CHAT_MIGRATIONS } from '../../firmware/chat/store/schema.ts'
+import { MIGRATIONS as STORE_MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
 import { notesOf } from '../../tools/release.ts'
-import { fixturePath, fixtureVersions } from '../release/upgrade-fixture.ts'
+import { type FixtureRecord, pack, RECORD } from '../release/upgrade-fixture.ts'
 import { needs } from '../support/tools.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../tools/release.ts')
-const VERSION = fixtureVersions().at(-1)!
+const VERSION = '1.2.3'
+const FIXTURE = `test/release/v${VERSION}-test-keys.tar.gz`
+const FORMATS: FixtureRecord['formats'] = { store: STORE_MIGRATIONS.length, chat: CHAT_MIGRATIONS.length }
 const NOTES = '### Added\n- Keys.\n\n### Security\n- Nothing.'
 const CHANGELOG = `# Changelog\n\n## Unreleased\n\n## ${VERSION} - 2026-11-29\n\n${NOTES}\n\n## 0.0.9 - 2026-01-01\n\nOlder.\n`
+
+/** As much of an upgrade fixture as the release reads. */
+function writeFixture(root: string, formats: FixtureRecord['formats']): void {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-fixture-'))
+  writeFileSync(join(directory, RECORD), JSON.stringify({ formats } satisfies Partial<FixtureRecord>))
+  pack(directory, join(root, FIXTURE))
+  rmSync(directory, { recursive: true })
+}
 
 /** A repository that can be released, with its key; `make test-all` in it notes the commit on which it ran. */
 function repository(t: TestContext) {
@@ -33,7 +45,7 @@ function repository(t: TestContext) {
   writeFileSync(join(root, 'package.json'), JSON.stringify({ version: VERSION }))
   writeFileSync(join(root, 'CHANGELOG.md'), CHANGELOG)
   writeFileSync(join(root, 'Makefile'), `test-all:\n\t@git rev-parse HEAD > ${tested}\n`)
-  copyFileSync(fixturePath(VERSION), join(root, `test/release/v${VERSION}-test-keys.tar.gz`))
+  writeFixture(root, FORMATS)
   const commit = () => {
     git('add', '--all')
     git('commit', '--quiet', '--no-gpg-sign', '--message=repository: begin')
@@ -96,6 +108,11 @@ const FAULTS: Record<string, { spoil: (root: string) => void; committed: boolean
     spoil: (root) => rmSync(join(root, 'test/release'), { recursive: true }),
     committed: true,
     message: /The upgrade fixture of .* is missing/,
+  },
+  'a fixture of an older format': {
+    spoil: (root) => writeFixture(root, { ...FORMATS, chat: FORMATS.chat - 1 }),
+    committed: true,
+    message: /The upgrade fixture of .* was made before the last migration/,
   },
 }
 
