@@ -12,7 +12,7 @@ SOURCES := $(shell find boot firmware tools/build.ts tools/build-chat-page.ts to
 help:
 	@echo 'make run       start Coffer on https://127.0.0.1:8443 (settings: firmware/configuration/README.md)'
 	@echo 'make cluster   start three on this computer, to be made one cluster: firmware/cluster/README.md'
-	@echo 'make build     bundle dist/boot.js, firmware.js, chat.js, worker.js, and the command, dist/coffer.mjs'
+	@echo 'make build     bundle dist/boot.js, firmware.js, chat.js, outgoing.js, worker.js, and the command, dist/coffer.mjs'
 	@echo 'make image     disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make deb       package for Debian and its like in dist/, with a service of systemd; ARCH=arm64'
 	@echo 'make oci       image for Docker, Podman and Kubernetes in dist/, made without them; ARCH=arm64'

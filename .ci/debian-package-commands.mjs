@@ -60,13 +60,13 @@ async function expectKey(publicPem) {
 
 const version = async () => (await call('GET', '/system/software', { as: ADMIN })).json.version
 
-/** The boot manager, the firmware and the chat: one user without privileges, filtered and confined. */
+/** The boot manager and the other processes: one user without privileges, filtered and confined. */
 function expectConfined(programs) {
   const found = []
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
     if (command[0] !== '/usr/lib/coffer/node') continue
-    found.push(command.find((word) => word.endsWith('.js')))
+    found.push(command.find((word) => /^\/.*\.js$/.test(word)))
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const field = (name) => new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status)[1]
     assert.ok(Number(field('Uid')) >= 61_184, 'a dynamic user')
@@ -108,6 +108,28 @@ const owner = { email: 'owner@example.org', fullName: 'Owner', password: 'words 
 await call('PUT', '/chat/organization', { as: ADMIN, json: { name: 'Example', owner } })
 await until('the chat runs', async () => (await call('GET', '/chat', { as: ADMIN })).json.state === 'running')
 expectConfined(['boot', 'firmware', 'chat'])
+
+step('a webhook of the chat: made by its own process, which knows the addresses of this machine')
+await call('PUT', '/chat/settings', { as: ADMIN, json: { outgoingHosts: ['localhost:9'] } })
+const { port } = (await call('GET', '/chat', { as: ADMIN })).json
+const chat = async (method, path, form, as) => {
+  const answer = await fetch(`https://127.0.0.1:${port}/api/v1${path}${method === 'GET' ? `?${new URLSearchParams(form)}` : ''}`, {
+    method,
+    headers: { ...(as !== undefined && { authorization: `Basic ${btoa(as)}` }) },
+    ...(method !== 'GET' && { body: new URLSearchParams(form) }),
+  })
+  return answer.json()
+}
+const { api_key } = await chat('POST', '/fetch_api_key', { username: owner.email, password: owner.password })
+const person = `${owner.email}:${api_key}`
+const payload_url = JSON.stringify('http://localhost:9/')
+const bot = await chat('POST', '/bots', { full_name: 'Hook', short_name: 'hook', bot_type: '3', payload_url }, person)
+await chat('POST', '/messages', { type: 'direct', to: JSON.stringify([bot.user_id]), content: 'hello' }, person)
+const newest = { anchor: 'newest', num_before: '5', num_after: '0', narrow: '[["is", "dm"]]', apply_markdown: 'false' }
+await until('the owner of the bot is told', async () =>
+  /leads to an address that nothing is sent to/.test((await chat('GET', '/messages', newest, person)).messages.at(-1).content),
+)
+expectConfined(['boot', 'firmware', 'chat', 'outgoing'])
 
 step('restart')
 run('systemctl', 'restart', 'coffer')

@@ -3,11 +3,12 @@
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/channel/protocol.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createEtcdKeeper, type EtcdKeeper } from './etcd/etcd.ts'
-import { createChat, type JoinedChat } from './joined-chat.ts'
-import type { Action, Platform } from './platform.ts'
+import { createJoinedProcess, type JoinedProcess } from './joined-process.ts'
+import type { Action, Platform, ProcessRunner } from './platform.ts'
 import { createRestartSequence, type RestartSequence } from './restart-sequence.ts'
 import { createStartCount, type StartCount } from './start-count.ts'
 import type { FirmwareCommand } from './supervisor/firmware-process.ts'
+import { isBundled, programBeside } from './supervisor/own-firmware.ts'
 import { createSupervisor, type Supervisor } from './supervisor/supervisor.ts'
 import { openConsole, type Terminal } from './terminal/terminal.ts'
 import { explain, SlotConflict } from './versions/slot-error.ts'
@@ -37,7 +38,7 @@ export function run(platform: Platform): void {
     lock: platform.lock,
     early: platform.early,
     onLaunch: (process) => {
-      chat.join(process)
+      for (const joined of [chat, outgoing]) joined.join(process)
       etcd?.forget()
     },
     startMessage: () => {
@@ -58,7 +59,19 @@ export function run(platform: Platform): void {
     onLines,
   })
   const { send } = supervisor
-  const chat = createChat({ platform, running: () => running, send, onLines })
+  const common = { lock: platform.lock, onLines }
+  const chat = createJoinedProcess({
+    ...common,
+    name: 'chat',
+    command: () => chatCommand(platform.chat!, platform, running),
+    onDown: (problem) => send({ type: 'chatDown', problem }),
+  })
+  const outgoing = createJoinedProcess({
+    ...common,
+    name: 'outgoing',
+    command: () => outgoingCommand(platform.outgoing!, running),
+    onDown: (problem) => send({ type: 'outgoingDown', problem }),
+  })
   const runner = platform.etcd
   const etcd = runner === null ? null : createEtcdKeeper({ runner, lock: platform.lock, send, onLines })
   const trial = createTrial({
@@ -78,13 +91,27 @@ export function run(platform: Platform): void {
   const turns = createRestartSequence({
     terminal,
     endTrial: trial.end,
-    stopChat: chat.stop,
+    stopOthers: [
+      { name: 'chat', stop: chat.stop },
+      { name: 'process for outgoing connections', stop: outgoing.stop },
+    ],
     stopFirmware: supervisor.stop,
     stopEtcd: async () => (await etcd?.stop()) ?? true,
     startFirmware: supervisor.start,
   })
   const isOnTrial = () => running.trial
-  const receive = createReceiver({ platform, terminal, conversation, starts, isOnTrial, chat, etcd, supervisor, turns })
+  const joined = { chat, outgoing }
+  const receive = createReceiver({
+    platform,
+    terminal,
+    conversation,
+    starts,
+    isOnTrial,
+    joined,
+    etcd,
+    supervisor,
+    turns,
+  })
 
   endOnSignals(turns)
   supervisor.start()
@@ -96,14 +123,14 @@ interface Parts {
   conversation: Conversation
   starts: StartCount
   isOnTrial: () => boolean
-  chat: JoinedChat
+  joined: Readonly<Record<'chat' | 'outgoing', JoinedProcess>>
   etcd: EtcdKeeper | null
   supervisor: Supervisor
   turns: RestartSequence
 }
 
 function createReceiver(parts: Parts): (message: ToBoot) => void {
-  const { platform, terminal, conversation, starts, isOnTrial, chat, etcd, supervisor, turns } = parts
+  const { platform, terminal, conversation, starts, isOnTrial, joined, etcd, supervisor, turns } = parts
   return (message) => {
     switch (message.type) {
       case 'listening':
@@ -132,7 +159,8 @@ function createReceiver(parts: Parts): (message: ToBoot) => void {
       case 'kept':
         return starts.kept(message.count)
       case 'chat':
-        if (platform.chat !== null && !turns.isChanging) chat.want(message.wanted)
+      case 'outgoing':
+        if (platform[message.type] !== null && !turns.isChanging) joined[message.type].want(message.wanted)
         return
       case 'etcd':
         if (!turns.isChanging) etcd?.take(message.step) // etcd must not start while it is being stopped
@@ -187,6 +215,30 @@ const commandOf = (
   storeDirectory: settings.dataDirectory,
   heapMegabytes,
 })
+
+function chatCommand(
+  { launcher, heapMegabytes, makeDirectory }: NonNullable<Platform['chat']>,
+  { settings }: Platform,
+  { program, readable }: Running,
+): FirmwareCommand {
+  makeDirectory()
+  const { directory } = settings.chat!
+  return {
+    serves: 'chat',
+    launcher,
+    program: programBeside(program, 'chat'),
+    readable,
+    storeDirectory: directory,
+    heapMegabytes,
+  }
+}
+
+/** It reads nothing but its own program; sources are many files. */
+function outgoingCommand({ launcher, heapMegabytes }: ProcessRunner, running: Running): FirmwareCommand {
+  const program = programBeside(running.program, 'outgoing')
+  const readable = isBundled(program) ? [program] : running.readable
+  return { serves: 'outgoing', launcher, program, readable, storeDirectory: null, heapMegabytes }
+}
 
 function startMessage(
   { settings, starts, deviceKey }: Platform,

@@ -9,6 +9,9 @@ import type { Slots } from './versions/slots.ts'
 
 export type Action = Extract<ToBoot, { type: 'request' }>['action']
 
+/** Heap of the process for outgoing connections: 32 jobs, each with 1 MiB of a request and 256 KiB of an answer at most. */
+export const OUTGOING_HEAP_MEGABYTES = 48
+
 export interface Platform {
   readonly settings: FirmwareSettings
   /** Prefix of the firmware's command line, such as a change of the user; empty if not needed. */
@@ -16,6 +19,8 @@ export interface Platform {
   readonly heapMegabytes: number
   /** Parameters of the chat process; null if the platform has no chat. Its directory is in `settings`. */
   readonly chat: ChatRunner | null
+  /** Parameters of the process for outgoing connections; null if the platform has none. */
+  readonly outgoing: ProcessRunner | null
   /** Parameters of etcd; null if the program is missing. */
   readonly etcd: EtcdRunner | null
   /** Open descriptor that each firmware inherits. While it is open, no other boot manager can use this data directory. */
@@ -43,9 +48,12 @@ export interface Platform {
   perform(action: Action): Promise<Next>
 }
 
-interface ChatRunner {
+export interface ProcessRunner {
   readonly launcher: readonly string[]
   readonly heapMegabytes: number
+}
+
+interface ChatRunner extends ProcessRunner {
   /** Called before each start. Throws an error of the file system. */
   makeDirectory(): void
 }

@@ -9,7 +9,8 @@ type Stop = () => Promise<boolean>
 interface RestartSequenceOptions {
   terminal: Pick<Terminal, 'print' | 'release'>
   endTrial: () => void
-  stopChat: Stop
+  /** Processes beside the firmware, stopped while it still accepts their last messages. */
+  stopOthers: readonly { name: string; stop: Stop }[]
   stopFirmware: Stop
   stopEtcd: Stop
   startFirmware: () => void
@@ -24,7 +25,7 @@ export interface RestartSequence {
 }
 
 export function createRestartSequence(options: RestartSequenceOptions): RestartSequence {
-  const { terminal, endTrial, stopChat, stopFirmware, stopEtcd, startFirmware } = options
+  const { terminal, endTrial, stopOthers, stopFirmware, stopEtcd, startFirmware } = options
   let isChanging = false
   let isEnding = false
 
@@ -32,7 +33,7 @@ export function createRestartSequence(options: RestartSequenceOptions): RestartS
     if (isChanging) return
     isChanging = true
     endTrial()
-    await stopChat() // while the firmware still accepts its last lines
+    await Promise.all(stopOthers.map(({ stop }) => stop()))
     await stopFirmware()
     await stopEtcd() // after the firmware has written its last counters
     if (isEnding) return
@@ -47,7 +48,11 @@ export function createRestartSequence(options: RestartSequenceOptions): RestartS
     isEnding = true
     endTrial()
     terminal.release()
-    if (!(await stopChat())) terminal.print('The chat did not stop in time and was killed.')
+    await Promise.all(
+      stopOthers.map(async ({ name, stop }) => {
+        if (!(await stop())) terminal.print(`The ${name} did not stop in time and was killed.`)
+      }),
+    )
     const isClean = await stopFirmware()
     if (!isClean) terminal.print('The firmware did not stop in time and was killed.')
     if (!(await stopEtcd())) terminal.print("The cluster's etcd did not stop in time and was killed.")

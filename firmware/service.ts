@@ -18,7 +18,7 @@ import { createSyslog, type Syslog } from './base/syslog.ts'
 import { reportToBoot } from './boot-reports.ts'
 import { keepCertificateNames, reachNames } from './certificate-names.ts'
 import { createBootManager } from './channel/boot-manager.ts'
-import { LINK_DESCRIPTOR } from './channel/channel.ts'
+import { CHAT_DESCRIPTOR, OUTGOING_DESCRIPTOR } from './channel/channel.ts'
 import type { BootChannel } from './channel/connect.ts'
 import { PRODUCT } from './channel/product.ts'
 import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
@@ -38,6 +38,7 @@ import { listenRedirect } from './http/server/redirect.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
 import type { Api } from './kms/pipeline/pipeline.ts'
+import { createOutgoingClient, type OutgoingClient } from './outgoing/client.ts'
 import { forgetExtensions } from './store/sqlite/file.ts'
 import { createTrialGate } from './trial-gate.ts'
 import { wipeAfterLocks } from './wipe-after-lock.ts'
@@ -98,7 +99,9 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   const traffic = createTraffic()
   const bootManager = createBootManager(send)
   channel.on('message', bootManager.receive)
-  chat = openChat(start, { appliance, log, send })
+  const outgoing = openOutgoing(start, { appliance, log, send })
+  channel.on('message', (message) => outgoing?.receive(message))
+  chat = openChat(start, { appliance, log, send, outgoing })
   channel.on('message', (message) => chat?.receive(message))
   const { releaseKey, console } = settings
   const appliesNetwork = ANY_ADDRESS.includes(settings.host)
@@ -185,19 +188,51 @@ async function openStore(
   return appliance
 }
 
+interface Joining {
+  appliance: Appliance<Operational>
+  log: Log
+  send: (message: ToBoot) => void
+}
+
+const pipeAt = (fd: number): Socket => new Socket({ fd, readable: true, writable: true })
+
+/** Undefined under an older boot manager. */
+function openOutgoing(
+  { settings: { outgoing: place } }: Start,
+  { appliance, log, send }: Joining,
+): OutgoingClient | undefined {
+  if (place === undefined) return undefined
+  const outgoing = createOutgoingClient({
+    pipe: pipeAt(OUTGOING_DESCRIPTOR),
+    want: (wanted) => send({ type: 'outgoing', wanted }),
+    log,
+    settings: () => ({
+      onHost: place.onHost,
+      resolvers: [],
+      proxy: null,
+      proxyExcept: [],
+      authorities: new Uint8Array(0),
+      publicAuthorities: true,
+    }),
+  })
+  appliance.onEpochEnd(() => outgoing.renew())
+  return outgoing
+}
+
 /** Undefined where there is no place for a chat. */
 function openChat(
   { settings: { chat: place, host }, software }: Start,
-  { appliance, log, send }: { appliance: Appliance<Operational>; log: Log; send: (message: ToBoot) => void },
+  { appliance, log, send, outgoing }: Joining & { outgoing: OutgoingClient | undefined },
 ): ChatHost | undefined {
   if (place === undefined) return undefined
   const chat = createChatHost({
     appliance,
     place,
     host,
-    pipe: new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true }),
+    pipe: pipeAt(CHAT_DESCRIPTOR),
     want: (wanted) => send({ type: 'chat', wanted }),
     log,
+    outgoing,
     onTrial: software.trial,
   })
   appliance.backups.chat = chat.backups

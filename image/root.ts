@@ -83,6 +83,7 @@ export function makeApp({ architecture, bundle, release, releaseKey }: ImageApp)
     'firmware.js',
     'chat.js',
     'chat-page.bin',
+    'outgoing.js',
     'worker.js',
     'package.json',
     'LICENSES.txt',
@@ -100,8 +101,8 @@ export function makeApp({ architecture, bundle, release, releaseKey }: ImageApp)
 /** What the C library looks for. */
 const SETTINGS = {
   'etc/passwd':
-    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\nchat:x:1002:1002:Coffer chat:/data/chat:/bin/false\netcd:x:1003:1003:etcd:/data/etcd:/bin/false\n',
-  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\nchat:x:1002:\netcd:x:1003:\n',
+    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\nchat:x:1002:1002:Coffer chat:/data/chat:/bin/false\netcd:x:1003:1003:etcd:/data/etcd:/bin/false\noutgoing:x:1004:1004:Coffer outgoing:/:/bin/false\n',
+  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\nchat:x:1002:\netcd:x:1003:\noutgoing:x:1004:\n',
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
 }

@@ -1,6 +1,6 @@
 /**
  * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
- * device), firmware.js (server and API), chat.js (the team chat), chat-page.bin (its page), worker.js (the crypto threads of both) and
+ * device), firmware.js (server and API), chat.js (the team chat), chat-page.bin (its page), outgoing.js (connections to others), worker.js (the crypto threads of both) and
  * coffer.mjs (the command), with the SQLite addons for each architecture beside them. The same sources give the same bytes.
  */
 
@@ -37,6 +37,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
       device: 'boot/device/main.ts',
       firmware: 'firmware/main.ts',
       chat: 'firmware/chat/process/main.ts',
+      outgoing: 'firmware/outgoing/main.ts',
       worker: 'firmware/crypto/pool/worker.ts',
     },
     outdir: directory,

@@ -11,7 +11,7 @@ const USAGE = `node tools/update-image.ts --manifest <json> --key <release.key> 
 The manifest says what is released:
   {"product": "Coffer", "version": "1.2.0", "minimumVersion": "1.0", "releaseNotes": "What is new."}
 The files are what the image holds, in this order; of a built bundle these:
-  dist/firmware.js dist/chat.js dist/chat-page.bin dist/worker.js dist/package.json dist/linux-x64.node dist/linux-arm64.node
+  dist/firmware.js dist/chat.js dist/chat-page.bin dist/outgoing.js dist/worker.js dist/package.json dist/linux-x64.node dist/linux-arm64.node
   dist/chat-linux-x64.node dist/chat-linux-arm64.node`
 
 export interface File {

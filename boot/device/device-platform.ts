@@ -8,7 +8,7 @@ import { syncDirectory } from '../base/files.ts'
 import { readReleaseKey } from '../base/release-key.ts'
 import { listenUrlAt } from '../etcd/parameters.ts'
 import { createRunner, type EtcdRunner, socketIn } from '../etcd/runner.ts'
-import type { Platform } from '../platform.ts'
+import { OUTGOING_HEAP_MEGABYTES, type Platform } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { keepPrompt, limitLines } from './console-rate.ts'
@@ -22,7 +22,7 @@ import { repairEsp } from './esp/repair.ts'
 import { readSecureBoot } from './esp/secure-boot.ts'
 import { hardenKernel } from './hardening.ts'
 import { eraseDeviceKey, openDeviceKeys } from './key/device-key.ts'
-import { CHAT_ID, ETCD_ID, FIRMWARE_ID, launcherForChat, launcherForEtcd } from './launcher.ts'
+import { CHAT_ID, ETCD_ID, FIRMWARE_ID, launcherForChat, launcherForEtcd, launcherForOutgoing } from './launcher.ts'
 import { keepTime } from './machine-clock.ts'
 import { createMinimumVersion } from './minimum-version.ts'
 import { createNetwork } from './network.ts'
@@ -119,6 +119,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       logLevel: 'info',
       releaseKey,
       chat: { directory: chatDirectory, port: CHAT_PORT },
+      outgoing: { onHost: false },
       ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory), isolatedMaxMs: ISOLATED_MAX_MS } }),
     },
     slots,
@@ -129,6 +130,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       heapMegabytes: chatHeapFor(totalmem()),
       makeDirectory: () => makeChatDirectory(chatDirectory),
     },
+    outgoing: { launcher: launcherForOutgoing(), heapMegabytes: OUTGOING_HEAP_MEGABYTES },
     etcd,
     lock: null, // the machine ends with the boot manager
     early,

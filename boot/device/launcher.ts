@@ -9,14 +9,21 @@ export const FIRMWARE_ID = 1000
 /** 1001 is the time service. */
 export const CHAT_ID = 1002
 export const ETCD_ID = 1003
+/** User and group of the process for outgoing connections. */
+const OUTGOING_ID = 1004
 
 const DESCRIPTORS_MAX = 4096 // connections of clients; the listener allows far fewer
 const CHAT_DESCRIPTORS_MAX = 16_384 // ten thousand clients that wait for events
+const OUTGOING_DESCRIPTORS_MAX = 256 // 32 jobs with a connection each, and those of the resolver
 // If memory runs out, the kernel ends the firmware, which restarts, and never the boot manager (oom_score_adj is -1000).
 const SACRIFICE = 500
 const ETCD_SACRIFICE = 600 // the firmware continues to sign without it
+const OUTGOING_SACRIFICE = 700 // it has nothing to lose
 
 export const launcherForChat = (): string[] => launcherFor(CHAT_ID, { descriptorsMax: CHAT_DESCRIPTORS_MAX })
+
+export const launcherForOutgoing = (): string[] =>
+  launcherFor(OUTGOING_ID, { descriptorsMax: OUTGOING_DESCRIPTORS_MAX, sacrifice: OUTGOING_SACRIFICE })
 
 /** The umask permits access by the user and the group of the directory. */
 export const launcherForEtcd = (): string[] => launcherFor(ETCD_ID, { sacrifice: ETCD_SACRIFICE, umask: '0007' })

@@ -12,6 +12,8 @@ export const HOST_FIRMWARE_ID = 60_700
 /** User of the chat, which can access neither the store nor the firmware. */
 export const HOST_CHAT_ID = 60_701
 export const HOST_ETCD_ID = 60_702
+/** User of the process for outgoing connections, which owns no file. */
+const HOST_OUTGOING_ID = 60_703
 const SETPRIV = '/usr/bin/setpriv'
 const PASSAGE = 0o711 // gives access to the store; other entries have restrictive modes of their own
 const CLOSED = 0o700
@@ -25,6 +27,7 @@ interface HostUser {
 
 export interface FirmwareUser extends HostUser {
   readonly chat: HostUser
+  readonly outgoing: HostUser
   /** Null if the system cannot end etcd together with the boot manager. */
   readonly etcd: HostUser | null
 }
@@ -46,7 +49,12 @@ export function chooseFirmwareUser(
   const canSet = existsSync(SETPRIV)
   if (currentUser().uid !== 0) {
     const us: HostUser = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
-    return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
+    return {
+      ...us,
+      chat: us,
+      outgoing: us,
+      etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null,
+    }
   }
   const launcher = [SETPRIV, ...identity(HOST_FIRMWARE_ID), ...privileges(ports)]
   chmodSync(directory, PASSAGE)
@@ -54,12 +62,13 @@ export function chooseFirmwareUser(
     ? (giveStore(storeDirectory) ?? tryAs(launcher, [...files, storeDirectory]))
     : 'setpriv(1) of util-linux is not installed'
   const chat = { id: HOST_CHAT_ID, launcher: [SETPRIV, ...identity(HOST_CHAT_ID), ...privileges([chatPort])] }
+  const outgoing = { id: HOST_OUTGOING_ID, launcher: [SETPRIV, ...identity(HOST_OUTGOING_ID), ...privileges([])] }
   const etcd = { id: HOST_ETCD_ID, launcher: endsWithUs([...identity(HOST_ETCD_ID), ...privileges([])]) }
-  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat, etcd }
+  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat, outgoing, etcd }
   chmodSync(directory, CLOSED)
   say(`The firmware runs as root, so native code in it could read the device key: ${problem}.`)
   const us: HostUser = { id: null, launcher: [] }
-  return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
+  return { ...us, chat: us, outgoing: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
 }
 
 /**

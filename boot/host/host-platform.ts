@@ -9,7 +9,7 @@ import { readReleaseKey } from '../base/release-key.ts'
 import { SettingsError } from '../base/settings-error.ts'
 import { listenUrlAt } from '../etcd/parameters.ts'
 import { createRunner, type EtcdRunner, socketIn } from '../etcd/runner.ts'
-import type { Platform } from '../platform.ts'
+import { OUTGOING_HEAP_MEGABYTES, type Platform } from '../platform.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 import { openDataDirectory } from './data-directory.ts'
@@ -64,7 +64,7 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
   const files = [process.execPath, own.program, ...own.readable]
   const user = { directory, storeDirectory, files, ports: [port, httpPort], chatPort }
   const firmwareUser = chooseFirmwareUser(user, say)
-  const { id, launcher, chat } = firmwareUser
+  const { id, launcher, chat, outgoing } = firmwareUser
   const etcd = openRunner(settings, disk.etcdDirectory, firmwareUser)
   return {
     settings: {
@@ -75,6 +75,7 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
       logLevel,
       releaseKey,
       chat: { directory: chatDirectory, port: chatPort },
+      outgoing: { onHost: true },
       ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory), isolatedMaxMs } }),
       console: hasConsole,
     },
@@ -97,6 +98,7 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
         giveTo(chatDirectory, chat.id)
       },
     },
+    outgoing: { launcher: outgoing.launcher, heapMegabytes: OUTGOING_HEAP_MEGABYTES },
     etcd,
     lock,
     early: null,

@@ -1,20 +1,22 @@
 /**
- * A process of the firmware or of the chat, confined by Node's permission model (Node.js documentation, "Permissions"). It can
- * read its program, read and write its own directory, and use the network, threads and the SQLite addon. It has no other files,
- * no child processes and no debugger. It waits for its `start` message.
+ * The firmware, or another process of Coffer, confined by Node's permission model (Node.js documentation, "Permissions"). It can
+ * read its program and use the network. A process with a directory can read and write that, and use threads and the SQLite addon.
+ * It has no other files, no child processes and no debugger. It waits for its `start` message.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { Duplex } from 'node:stream'
-import { LINK_DESCRIPTOR } from '../../firmware/channel/channel.ts'
+import { CHAT_DESCRIPTOR, LINK_DESCRIPTOR, OUTGOING_DESCRIPTOR } from '../../firmware/channel/channel.ts'
 
 // Share of the heap for new objects. A larger nursery means fewer copies of objects that pending requests hold, but it takes three
 // times its size. The firmware's limit on memory leaves that much room. V8 rounds up to a power of two.
 const NURSERY_SHARE = 1 / 32
 const NURSERY_MEGABYTES_MIN = 4
-const NURSERY_MEGABYTES_MAX = { firmware: 8, chat: 16 }
+const NURSERY_MEGABYTES_MAX = { firmware: 8, chat: 16, outgoing: 2 }
+
+export type ServedProcess = keyof typeof NURSERY_MEGABYTES_MAX
 
 // Threads for garbage collection and compilation: as many as fit the other cores.
 const V8_THREADS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
@@ -30,14 +32,14 @@ export const FIRMWARE_ENVIRONMENT = {
 }
 
 export interface FirmwareCommand {
-  serves: keyof typeof NURSERY_MEGABYTES_MAX
+  serves: ServedProcess
   /** Prefix of the command line, such as a change of the user. */
   launcher: readonly string[]
   program: string
   /** Additional readable files and directories (ending in a slash). */
   readable: readonly string[]
-  /** The only writable directory. The chat's contains its databases. */
-  storeDirectory: string
+  /** The only writable directory; null for a process without files, threads and native code. The chat's contains its databases. */
+  storeDirectory: string | null
   heapMegabytes: number
 }
 
@@ -49,10 +51,8 @@ export function launch(
     ...launcher,
     process.execPath,
     '--permission',
-    ...[...readable, `${storeDirectory}/*`].map((path) => `--allow-fs-read=${path}`),
-    `--allow-fs-write=${storeDirectory}/*`, // the asterisk permits a directory that does not exist yet
-    '--allow-addons',
-    '--allow-worker',
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+    ...(storeDirectory === null ? [] : permissionsFor(storeDirectory)),
     '--disable-sigusr1',
     '--disable-warning=SecurityWarning', // printed at every start: "flag must be used with caution"
     `--v8-pool-size=${V8_THREADS}`,
@@ -61,20 +61,42 @@ export function launch(
     program,
   ]
   return spawn(file, parameters, {
-    cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
+    cwd: storeDirectory !== null && existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
     env: FIRMWARE_ENVIRONMENT,
-    // The fourth is the channel to the boot manager, CHANNEL_DESCRIPTOR. The last is the pipe to the chat or to the firmware,
-    // LINK_DESCRIPTOR.
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', lock ?? 'ignore', 'pipe'],
+    // The fourth is the channel to the boot manager, CHANNEL_DESCRIPTOR. After the lock come pipes: of the firmware one to each other
+    // process, of these one to the firmware.
+    stdio: [
+      'ignore',
+      'pipe',
+      'pipe',
+      'pipe',
+      lock ?? 'ignore',
+      'pipe',
+      ...(serves === 'firmware' ? (['pipe'] as const) : []),
+    ],
     // A session of its own: Ctrl-C reaches the boot manager only, and the firmware has no terminal.
     detached: true,
   })
 }
 
-/** The boot manager's end of the pipe to the chat or to the firmware. */
+/** The asterisk permits a directory that does not exist yet. */
+const permissionsFor = (directory: string): string[] => [
+  `--allow-fs-read=${directory}/*`,
+  `--allow-fs-write=${directory}/*`,
+  '--allow-addons',
+  '--allow-worker',
+]
+
+/** The boot manager's end of the pipe from another process to the firmware. */
 export const linkOf = (process: ChildProcess): Duplex => process.stdio.at(LINK_DESCRIPTOR) as Duplex
 
-export const heapFlags = (serves: FirmwareCommand['serves'], heapMegabytes: number): string[] => [
+const DESCRIPTORS = { chat: CHAT_DESCRIPTOR, outgoing: OUTGOING_DESCRIPTOR }
+
+/** The boot manager's end of the pipe from the firmware to another process. */
+export const pipeTo = (name: keyof typeof DESCRIPTORS, firmware: ChildProcess): Duplex =>
+  firmware.stdio.at(DESCRIPTORS[name]) as Duplex
+
+export const heapFlags = (serves: ServedProcess, heapMegabytes: number): string[] => [
   `--max-old-space-size=${heapMegabytes}`,
   `--max-semi-space-size=${nurseryFor(heapMegabytes, NURSERY_MEGABYTES_MAX[serves])}`,
 ]

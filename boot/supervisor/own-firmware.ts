@@ -11,8 +11,12 @@ export interface InstalledFirmware {
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
-export const chatProgramOf = (firmware: string): string =>
-  join(dirname(firmware), firmware.endsWith('.js') ? 'chat.js' : 'chat/process/main.ts')
+export const programBeside = (firmware: string, name: keyof typeof SOURCES): string =>
+  join(dirname(firmware), isBundled(firmware) ? `${name}.js` : SOURCES[name])
+
+export const isBundled = (program: string): boolean => program.endsWith('.js')
+
+const SOURCES = { chat: 'chat/process/main.ts', outgoing: 'outgoing/main.ts' }
 
 /** In a bundle, the firmware is beside the boot manager; in development it runs from its sources. */
 export function ownFirmware(): InstalledFirmware {

@@ -1,5 +1,6 @@
 /**
- * Joins the pipes of the firmware and the chat without reading their content: firmware/channel/segments.ts marks whose it is.
+ * Joins the pipes of the firmware and another process, such as the chat, without reading their content: firmware/channel/segments.ts
+ * marks whose it is.
  * Neither side can exhaust the boot manager's memory, since each waits until the other has read.
  */
 
@@ -9,32 +10,33 @@ import { FrameError } from '../../firmware/channel/frames.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
 
 export interface Relay {
-  /** Pipe of a newly started firmware. The pipe of its chat follows. */
+  /** Pipe of a newly started firmware. The pipe of the other process follows. */
   joinFirmware(pipe: Duplex, onRefused: (why: string) => void): void
-  joinChat(pipe: Duplex): void
+  joinOther(pipe: Duplex): void
 }
 
-export function createRelay(): Relay {
+/** `name` is that of the other process in refusals. */
+export function createRelay(name: string): Relay {
   let firmware: Duplex | null = null
-  let chat: Duplex | null = null
+  let other: Duplex | null = null
   let life = 0
 
-  const endChat = () => {
-    if (chat === null) return
-    chat.destroy()
-    chat = null
+  const endOther = () => {
+    if (other === null) return
+    other.destroy()
+    other = null
     firmware?.write(segmentHead(life, 0))
     firmware?.resume()
   }
 
   return {
     joinFirmware(pipe, onRefused) {
-      endChat()
+      endOther()
       firmware = pipe
       const read = createSegmentReader((to, bytes) => {
-        if (chat === null || to !== life || bytes.length === 0) return
+        if (other === null || to !== life || bytes.length === 0) return
         const piece = Buffer.from(bytes)
-        const goesOn = chat.write(piece, () => wipe(piece)) // may contain a key
+        const goesOn = other.write(piece, () => wipe(piece)) // may contain a key
         if (!goesOn) pipe.pause()
       })
       pipe.on('data', (chunk: Uint8Array) => {
@@ -43,7 +45,7 @@ export function createRelay(): Relay {
         } catch (error) {
           if (!(error instanceof FrameError)) throw error
           pipe.destroy()
-          onRefused(`sent the chat something that is not a message: ${error.message}`)
+          onRefused(`sent the ${name} something that is not a message: ${error.message}`)
         } finally {
           wipe(chunk)
         }
@@ -52,30 +54,30 @@ export function createRelay(): Relay {
       pipe.on('close', () => {
         if (firmware !== pipe) return
         firmware = null
-        endChat()
+        endOther()
       })
     },
-    joinChat(pipe) {
-      endChat()
+    joinOther(pipe) {
+      endOther()
       pipe.on('error', () => {})
       if (firmware === null) return void pipe.destroy()
-      const other = firmware
+      const to = firmware
       const own = ++life
-      chat = pipe
-      other.write(segmentHead(own, 0))
+      other = pipe
+      to.write(segmentHead(own, 0))
       pipe.on('data', (chunk: Uint8Array) => {
         let goesOn = true
         for (const bytes of segmentsOf(chunk)) {
-          other.write(segmentHead(own, bytes.length))
-          goesOn = other.write(bytes)
+          to.write(segmentHead(own, bytes.length))
+          goesOn = to.write(bytes)
         }
         if (goesOn) return
         pipe.pause()
-        other.once('drain', () => pipe.resume())
+        to.once('drain', () => pipe.resume())
       })
-      pipe.on('drain', () => other.resume())
+      pipe.on('drain', () => to.resume())
       pipe.on('close', () => {
-        if (life === own) endChat()
+        if (life === own) endOther()
       })
     },
   }

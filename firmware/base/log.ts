@@ -6,7 +6,7 @@ import { UNPRINTABLE } from './printable.ts'
 /** Syslog severities the appliance uses, contract 4.7. */
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
-type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general' | 'cluster' | 'chat'
+type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general' | 'cluster' | 'chat' | 'outgoing'
 
 export interface LogEntry {
   level: LogLevel

@@ -10,8 +10,12 @@ import { createFrameReader, encodeFrame, FrameError } from './frames.ts'
 
 export const CHANNEL_DESCRIPTOR = 3
 
-/** The firmware's descriptor of the pipe to the chat, and the chat's of the one to the firmware. */
+/** Another process's descriptor of the pipe to the firmware. */
 export const LINK_DESCRIPTOR = 5
+
+/** The firmware's descriptors of the pipes to the chat and to the process for outgoing connections. */
+export const CHAT_DESCRIPTOR = 5
+export const OUTGOING_DESCRIPTOR = 6
 
 /** Messages that the other side does not read: answers and pings are small, so it does not listen any more. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024
@@ -26,6 +30,19 @@ interface Events<In> {
 export interface FramedChannel<In, Out extends object> extends EventEmitter<Events<In>> {
   /** Without effect when the other side is gone. `sent` is called when the message is on its way, or never will be. */
   send(message: Out, sent?: () => void): void
+}
+
+/**
+ * Returns a function that sends one message after another, each when the one before is on its way, so that large messages do not
+ * exceed the bound on unread ones.
+ */
+export function sendInTurn<Out extends object>(channel: {
+  send(message: Out, sent: () => void): void
+}): (message: Out) => void {
+  let turn = Promise.resolve()
+  return (message) => {
+    turn = turn.then(() => new Promise((sent) => channel.send(message, sent)))
+  }
 }
 
 /** `read` gives the message that a value is, or null: it is then passed over, since a newer version may have more. */

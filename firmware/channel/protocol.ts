@@ -57,6 +57,8 @@ export type ToFirmware =
   | ({ type: 'slotResult' } & SlotAnswer)
   /** The chat has crashed several times in a row. It comes back by itself, after a longer and longer wait. */
   | { type: 'chatDown'; problem: string }
+  /** The process for outgoing connections has, likewise. */
+  | { type: 'outgoingDown'; problem: string }
   /** To each `etcd`, in their order. */
   | ({ type: 'etcdResult' } & EtcdAnswer)
   /** It has ended unasked, and comes back by itself. The others have removed it: it does not. */
@@ -88,12 +90,13 @@ export type ToBoot =
   | { type: 'slot'; step: SlotStep }
   /** The store holds this count, on disk: what `keep` said or, where it held that already, one more than before. */
   | { type: 'kept'; count: number }
-  | { type: 'chat'; wanted: ChatWish }
+  | { type: 'chat'; wanted: ProcessWish }
+  | { type: 'outgoing'; wanted: ProcessWish }
   /** Each step is answered before the next one is taken. */
   | { type: 'etcd'; step: EtcdStep }
 
-/** The chat's process: one that runs, one that has just been started, so that nothing is left in its memory, or none. */
-export type ChatWish = 'running' | 'fresh' | 'none'
+/** Another process: one that runs, one that has just been started, so that nothing is left in its memory, or none. */
+export type ProcessWish = 'running' | 'fresh' | 'none'
 
 /** How a version gets into the inactive slot. Each step is answered before the next one is sent. */
 export type SlotStep =
@@ -198,6 +201,8 @@ export interface FirmwareSettings {
   releaseKey: Uint8Array | null
   /** Absent where there is no place for a chat. */
   chat?: ChatPlace
+  /** Absent where there is no process for outgoing connections, as under an older boot manager. */
+  outgoing?: OutgoingPlace
   /** Absent where there is no program of etcd. */
   etcd?: EtcdPlace
   /** False: no page for browsers, whatever an Administrator sets. Absent in what older boot managers send. */
@@ -209,6 +214,11 @@ export interface ChatPlace {
   directory: string
   /** 0 lets the system choose. */
   port: number
+}
+
+export interface OutgoingPlace {
+  /** On a host the system resolves names, and a setting may name a server on the same computer. */
+  onHost: boolean
 }
 
 export interface EtcdPlace {

@@ -1,7 +1,7 @@
 /**
- * Bytes between the firmware and one chat process after another, on a pipe that outlives each of them. They travel in
- * segments: the number of the chat's life and the number of bytes (32 bits each, big endian), then the bytes. So what was
- * meant for a chat that has ended, or came from it, never reaches the next one, and nobody looks into the bytes for that.
+ * Bytes between the firmware and one process after another, such as the chat, on a pipe that outlives each of them. They travel in
+ * segments: the number of the process's life and the number of bytes (32 bits each, big endian), then the bytes. So bytes that were
+ * meant for a process that has ended, or came from it, never reach the next one, and nobody looks into the bytes for that.
  * From the boot manager, an empty segment begins a life, and another one ends it.
  */
 

@@ -67,9 +67,10 @@ export function readMessage(value: unknown): ToBoot | null {
       const { count } = members
       return Number.isSafeInteger(count) ? { type: 'kept', count: count as number } : null
     }
-    case 'chat': {
+    case 'chat':
+    case 'outgoing': {
       const wanted = WISHES.find((wish) => wish === members.wanted)
-      return wanted === undefined ? null : { type: 'chat', wanted }
+      return wanted === undefined ? null : { type: members.type, wanted }
     }
     case 'etcd': {
       const step = readEtcdStep(members.step)

@@ -1,6 +1,14 @@
 /** Reads what arrives from the boot manager: nothing that is not of the protocol goes further. */
 
-import type { ChatPlace, EtcdPlace, EtcdState, FirmwareSettings, Software, ToFirmware } from './protocol.ts'
+import type {
+  ChatPlace,
+  EtcdPlace,
+  EtcdState,
+  FirmwareSettings,
+  OutgoingPlace,
+  Software,
+  ToFirmware,
+} from './protocol.ts'
 
 const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
@@ -27,7 +35,8 @@ export function readToFirmware(value: unknown): ToFirmware | null {
       return { type: 'keep', minimum, count: count as number | null }
     }
     case 'chatDown':
-      return typeof members.problem === 'string' ? { type: 'chatDown', problem: members.problem } : null
+    case 'outgoingDown':
+      return typeof members.problem === 'string' ? { type: members.type, problem: members.problem } : null
     case 'etcdResult': {
       const { problem, conflict, hasData } = members
       const state = readEtcdState(members.state)
@@ -78,13 +87,15 @@ function readStart({ settings, deviceKey, withheld, count, software }: Members):
 }
 
 function readSettings(value: unknown): FirmwareSettings | null {
-  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, etcd, console } = membersOf(value) ?? {}
+  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, outgoing, etcd, console } =
+    membersOf(value) ?? {}
   const level = LEVELS.find((level) => level === logLevel)
   if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null
   if (!isPort(port) || !isNullOr(httpPort, isPort) || !isNullOr(releaseKey, (key) => key instanceof Uint8Array)) {
     return null
   }
   const chatPlace = readChatPlace(chat)
+  const outgoingPlace = readOutgoingPlace(outgoing)
   const etcdPlace = readEtcdPlace(etcd)
   return {
     dataDirectory,
@@ -94,6 +105,7 @@ function readSettings(value: unknown): FirmwareSettings | null {
     logLevel: level,
     releaseKey: releaseKey as Uint8Array | null,
     ...(chatPlace !== null && { chat: chatPlace }),
+    ...(outgoingPlace !== null && { outgoing: outgoingPlace }),
     ...(etcdPlace !== null && { etcd: etcdPlace }),
     ...(typeof console === 'boolean' && { console }),
   }
@@ -102,6 +114,11 @@ function readSettings(value: unknown): FirmwareSettings | null {
 function readChatPlace(value: unknown): ChatPlace | null {
   const { directory, port } = membersOf(value) ?? {}
   return typeof directory === 'string' && isPort(port) ? { directory, port } : null
+}
+
+function readOutgoingPlace(value: unknown): OutgoingPlace | null {
+  const { onHost } = membersOf(value) ?? {}
+  return typeof onHost === 'boolean' ? { onHost } : null
 }
 
 function readEtcdPlace(value: unknown): EtcdPlace | null {

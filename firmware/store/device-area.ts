@@ -18,6 +18,8 @@ export const CLUSTER_TLS_IDENTITY = 'cluster tls identity'
 /** JSON, see firmware/chat/host/host.ts; and the identity of the chat's port. */
 export const CHAT = 'chat'
 export const CHAT_TLS_IDENTITY = 'chat tls identity'
+/** JSON: hosts that the chat may reach, see firmware/chat/host/outgoing.ts. */
+export const CHAT_HOSTS = 'chat outgoing hosts'
 /** JSON, see firmware/chat/host/commit-counter-store.ts. */
 export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
@@ -47,6 +49,7 @@ export const DEVICE_RECORDS = [
   LOGGING,
   VOCABULARY,
   CONSOLE,
+  CHAT_HOSTS,
   TIME_OFFSET,
 ] as const
 

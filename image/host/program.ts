@@ -12,7 +12,7 @@ export const PLACE = 'usr/lib/coffer'
 export function makeProgram(architecture: Architecture, node: NodeRuntime, bundle: string): Tree {
   const tree: Tree = new Map()
   tree.set(`${PLACE}/node`, bytesOf(programOf(node), node.name, true))
-  for (const name of ['boot.js', 'firmware.js', 'chat.js', 'chat-page.bin', 'worker.js', 'package.json'])
+  for (const name of ['boot.js', 'firmware.js', 'chat.js', 'chat-page.bin', 'outgoing.js', 'worker.js', 'package.json'])
     tree.set(`${PLACE}/${name}`, fileOf(`${bundle}/${name}`, COFFER))
   for (const [name, prefix] of Object.entries(ADDONS)) {
     const addon = `${prefix}linux-${architecture.name}.node`

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createRelay, type Relay } from '../../boot/supervisor/relay.ts'
-import { acceptChatConnections } from '../../firmware/channel/chat-connections.ts'
+import { acceptConnections } from '../../firmware/channel/connections.ts'
 import { FrameError } from '../../firmware/channel/frames.ts'
 import { createSegmentReader, SEGMENT_BYTES_MAX, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
 import { connected } from './socket-pair.ts'
@@ -21,15 +21,15 @@ interface Scene {
 }
 
 async function stage(t: TestContext): Promise<Scene> {
-  const joint = createRelay()
+  const joint = createRelay('chat')
   const [near, firmware] = await connected(t)
   const [lives, refusals]: [Duplex[], string[]] = [[], []]
   joint.joinFirmware(near, (why) => refusals.push(why))
-  acceptChatConnections(firmware, (stream) => lives.push(stream))
+  acceptConnections(firmware, (stream) => lives.push(stream))
   const startChat = async () => {
     const [near, chat] = await connected(t)
     const before = lives.length
-    joint.joinChat(near)
+    joint.joinOther(near)
     while (lives.length === before) await nextTurn()
     return chat
   }
@@ -123,9 +123,9 @@ test('with the firmware the chat loses its end', async (t) => {
 })
 
 test('a chat without a firmware is refused', async (t) => {
-  const joint = createRelay()
+  const joint = createRelay('chat')
   const [near] = await connected(t)
-  joint.joinChat(near)
+  joint.joinOther(near)
   assert.equal(near.destroyed, true)
 })
 

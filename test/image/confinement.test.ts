@@ -32,15 +32,15 @@ const CHECKS = [
   'limits of its own',
   'nothing of the machine in the environment',
 ]
-const CHECKS_OF_ETCD = [
+const CHECKS_OF_OTHERS = [
   'an ordinary user without further groups',
   'no capabilities in any set',
   'no new privileges',
   'goes before the firmware when memory runs out',
   'reads no secret of the system',
   'writes nothing but its own',
-  'writes its own',
 ]
+const CHECKS_OF_ETCD = [...CHECKS_OF_OTHERS, 'writes its own']
 /** What a host gives up but a device must not: these have to fail there, or they could not fail at all. */
 const NOT_ON_A_HOST = [
   'no new privileges',
@@ -74,26 +74,34 @@ function readFindings(output: string): Findings {
   }
 }
 
-test('the firmware and etcd on the device can do nothing but their work', onMachines(), async (t) => {
-  const image: Image = await buildImage({ bundle: PROBE })
-  const machine = await boot(t, image, { tpm: makeDirectory(t) })
-  await machine.see(/probe: finished\r?\n/)
-  const { checks, there } = readFindings(machine.output())
-  const wanted = hasGo() ? [...CHECKS, ...CHECKS_OF_ETCD.map((name) => `etcd: ${name}`)] : CHECKS
-  assert.deepEqual(Object.fromEntries(checks), Object.fromEntries(wanted.map((name) => [name, 'holds'])))
-  for (const path of [
-    '/efi/EFI/BOOT/BOOTX64.EFI',
-    '/dev/tpm0',
-    '/dev/tpmrm0',
-    '/dev/vda',
-    '/dev/vda3', // where an update's root goes
-    '/dev/vda4',
-    '/proc/1/environ',
-    ...(hasGo() ? [ETCD_SECRET] : []),
-  ])
-    assert.ok(there.includes(path), `${path} is not there, so that it cannot be read proves nothing`)
-  assert.equal(await machine.state(), 'Unprovisioned')
-})
+test(
+  'the firmware, etcd and outgoing connections on the device can do nothing but their work',
+  onMachines(),
+  async (t) => {
+    const image: Image = await buildImage({ bundle: PROBE })
+    const machine = await boot(t, image, { tpm: makeDirectory(t) })
+    await machine.see(/probe: finished\r?\n/)
+    const { checks, there } = readFindings(machine.output())
+    const wanted = [
+      ...CHECKS,
+      ...(hasGo() ? CHECKS_OF_ETCD.map((name) => `etcd: ${name}`) : []),
+      ...CHECKS_OF_OTHERS.map((name) => `outgoing: ${name}`),
+    ]
+    assert.deepEqual(Object.fromEntries(checks), Object.fromEntries(wanted.map((name) => [name, 'holds'])))
+    for (const path of [
+      '/efi/EFI/BOOT/BOOTX64.EFI',
+      '/dev/tpm0',
+      '/dev/tpmrm0',
+      '/dev/vda',
+      '/dev/vda3', // where an update's root goes
+      '/dev/vda4',
+      '/proc/1/environ',
+      ...(hasGo() ? [ETCD_SECRET] : []),
+    ])
+      assert.ok(there.includes(path), `${path} is not there, so that it cannot be read proves nothing`)
+    assert.equal(await machine.state(), 'Unprovisioned')
+  },
+)
 
 test('the probe notices what is missing: on a host most of the kernel’s part is', async (t: TestContext) => {
   t.after(() => rmSync('/tmp/coffer-probe', { force: true })) // which it could write

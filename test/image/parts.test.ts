@@ -148,7 +148,7 @@ test(
   onMachines(),
   async (t) => {
     const { root } = unpack(makeDirectory(t))
-    const names = ['device.js', 'firmware.js', 'chat.js', 'chat-page.bin', 'worker.js']
+    const names = ['device.js', 'firmware.js', 'chat.js', 'chat-page.bin', 'outgoing.js', 'worker.js']
     const programs = names.map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
     const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
     const bundled = new Set([...modules].map((match) => match[1]!))

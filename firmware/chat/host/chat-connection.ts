@@ -3,13 +3,14 @@
 import type { Duplex } from 'node:stream'
 import type * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
-import { openChannel } from '../../channel/channel.ts'
-import { type Ask, errorOf, type FromChat, readFromChat, type ToChat } from '../link/link.ts'
+import { openChannel, sendInTurn } from '../../channel/channel.ts'
+import { type Ask, errorOf, type FromChat, type OutgoingResponse, readFromChat, type ToChat } from '../link/link.ts'
 
 const ASKS_MAX = 64 // outstanding requests: calls of administrators, and one backup
 
 export interface ChatConnection {
-  send(message: Exclude<ToChat, { type: 'ask' }>): void
+  send(message: Exclude<ToChat, { type: 'ask' | 'response' }>): void
+  respond(id: number, response: OutgoingResponse): void
   /** Resolves to the answer. Rejects with the error of the chat, `busy`, or `unavailable` if the connection ends first. */
   ask(ask: Ask): Promise<unknown>
 }
@@ -27,6 +28,7 @@ export function openChatConnection(
 ): ChatConnection {
   const channel = openChannel<FromChat, ToChat>(stream, readFromChat)
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  const sendLarge = sendInTurn(channel)
   let next = 1
   let isOver = false
 
@@ -52,6 +54,7 @@ export function openChatConnection(
   })
   return {
     send: (message) => channel.send(message),
+    respond: (id, response) => sendLarge({ type: 'response', id, response }),
     ask: (ask) => {
       if (isOver) return Promise.reject(gone())
       if (waiting.size >= ASKS_MAX) return Promise.reject(new CofferError('busy', 'The chat is busy, try again'))

@@ -13,9 +13,10 @@ import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
 import { wipe } from '../../base/secret.ts'
-import type { ChatPlace, ChatWish, ToFirmware } from '../../channel/protocol.ts'
+import type { ChatPlace, ProcessWish, ToFirmware } from '../../channel/protocol.ts'
 import { type Random, systemRandom } from '../../crypto/random.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
+import type { OutgoingClient } from '../../outgoing/client.ts'
 import type { ChatService } from '../link/chat-service.ts'
 import { type Ask, JWT_ALGORITHMS } from '../link/link.ts'
 import { createHostBackups } from './backups.ts'
@@ -24,6 +25,7 @@ import { createChatAuditLog } from './chat-audit-log.ts'
 import { type ChatConnection, expectShape } from './chat-connection.ts'
 import { createCommitCounterStore } from './commit-counter-store.ts'
 import { askStatistics, keepOrganization, noOrganization } from './organization.ts'
+import { createChatOutgoing } from './outgoing.ts'
 import { createChatProcess } from './process.ts'
 import type { ChatRecord } from './record.ts'
 
@@ -32,8 +34,10 @@ interface ChatHostOptions {
   place: ChatPlace
   host: string
   pipe: Duplex
-  want: (wish: ChatWish) => void
+  want: (wish: ProcessWish) => void
   log: Log
+  /** Absent under an older boot manager: the chat then reaches no other host. */
+  outgoing?: OutgoingClient | undefined
   random?: Random
   /**
    * True during the trial of a new version. The chat stays closed then: after a rollback, the older version could not read data of the
@@ -73,6 +77,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, want, log, random = systemRandom } = options
   const { chatTls } = appliance.configuration
   const commits = createCommitCounterStore(appliance.deviceRecords)
+  const outgoing = createChatOutgoing(appliance.deviceRecords, options.outgoing)
   const acts = createChatAuditLog({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
   let pause: NodeJS.Timeout | undefined
@@ -96,6 +101,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }),
     onListening: sync,
     onAct: acts.record,
+    onRequest: outgoing.perform,
     onCommits: ({ generation, sealed }) => {
       if (organization.record?.generation === generation) commits.keep(generation, sealed)
     },
@@ -135,6 +141,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       process.opened()
       log.info('general', 'the chat is open')
       await learnHost(connection)
+      await adoptHosts(connection)
     } catch (error) {
       if (process.connection === connection && !isLocking(error)) process.fail(messageOf(error))
     }
@@ -149,6 +156,13 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       if (process.connection === connection && !isLocking(error))
         log.warning('general', `certificates may lack the host of the chat's url: ${messageOf(error)}`)
     }
+  }
+
+  /** Takes over the list of an organization that was made before the appliance kept it. */
+  async function adoptHosts(connection: ChatConnection): Promise<void> {
+    if (outgoing.hosts !== null) return
+    const { outgoingHosts } = expectShape(settingsSchema, await connection.ask({ do: 'settings' }))
+    if (process.connection === connection && outgoing.hosts === null) outgoing.setHosts(outgoingHosts)
   }
 
   /** Replaces the process whose key was revoked. The following state tells whether that was due to a lock. */
@@ -230,10 +244,14 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       return process.port
     },
     figures: async () => askStatistics(expectRunning()),
-    settings: async () => expectShape(settingsSchema, await askRunning({ do: 'settings' })),
-    changeSettings: async (changes) => {
+    settings: async () => {
+      const settings = expectShape(settingsSchema, await askRunning({ do: 'settings' }))
+      return { ...settings, outgoingHosts: outgoing.hosts ?? settings.outgoingHosts }
+    },
+    changeSettings: async ({ outgoingHosts, ...changes }) => {
       const connection = expectRunning()
       await connection.ask({ do: 'changeSettings', changes })
+      if (outgoingHosts !== undefined) outgoing.setHosts(outgoingHosts)
       await learnHost(connection)
     },
     recoverOwner: async (email, password) => {
@@ -247,6 +265,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       changes.exclusively(async () => {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         await organization.create(wanted, password)
+        outgoing.setHosts([])
         if (process.connection !== null) await learnHost(process.connection)
       }),
     deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),

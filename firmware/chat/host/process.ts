@@ -4,14 +4,15 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
-import { acceptChatConnections } from '../../channel/chat-connections.ts'
-import type { ChatWish } from '../../channel/protocol.ts'
+import { acceptConnections } from '../../channel/connections.ts'
+import type { ProcessWish } from '../../channel/protocol.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import type { FromChat, Start } from '../link/link.ts'
 import { type ChatConnection, openChatConnection } from './chat-connection.ts'
+import { createRequests, type RequestHandler } from './outgoing.ts'
 
 /** Without `fresh`: after a lock, a new process starts only after a pause. */
-type Wish = Exclude<ChatWish, 'fresh'>
+type Wish = Exclude<ProcessWish, 'fresh'>
 
 export interface ChatProcess {
   readonly connection: ChatConnection | null
@@ -52,6 +53,8 @@ interface ChatProcessOptions {
   onCommits: (message: Extract<FromChat, { type: 'commits' }>) => void
   /** May also be called for a process that is ending. Rejects with `storage` if the disk cannot store the event. */
   onAct: (act: ChatAuditEvent) => Promise<void> | undefined
+  /** `signal` aborts when the process ends or cancels. */
+  onRequest: RequestHandler
 }
 
 const START_MS_MAX = 60_000 // on a slow device that starts everything at once
@@ -96,11 +99,15 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   function begin(stream: Duplex): void {
     over() // the end of the previous connection may not have been reported yet
     const ended = Promise.withResolvers<void>()
+    const requests = createRequests(options.onRequest)
+    ended.promise.then(requests.cancelAll)
     silence = ended.promise
     const own = openChatConnection(stream, {
       onMessage: (message) => {
         if (message.type === 'commits') options.onCommits(message)
         else if (message.type === 'act') void keep(own, message)
+        else if (message.type === 'request') void requests.begin(own, message)
+        else if (message.type === 'cancelRequest') requests.cancel(message.id)
         else if (connection === own) receive(message)
       },
       onRefused: (why) => {
@@ -130,7 +137,9 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     if (act.result < 400) teller.send({ type: 'recorded', id, isKept })
   }
 
-  function receive(message: Exclude<FromChat, { type: 'answer' | 'commits' | 'act' }>): void {
+  function receive(
+    message: Exclude<FromChat, { type: 'answer' | 'commits' | 'act' | 'request' | 'cancelRequest' }>,
+  ): void {
     if (message.type === 'refused') {
       want('none')
       fail(message.reason)
@@ -160,7 +169,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     }
   }
 
-  acceptChatConnections(options.pipe, begin)
+  acceptConnections(options.pipe, begin)
 
   return {
     get connection() {

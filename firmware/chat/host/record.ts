@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { DeviceRecords } from '../../configuration/device-records.ts'
-import { CHAT, CHAT_COMMITS, CHAT_TLS_IDENTITY } from '../../store/device-area.ts'
+import { CHAT, CHAT_COMMITS, CHAT_HOSTS, CHAT_TLS_IDENTITY } from '../../store/device-area.ts'
 
 /** After a power failure, generations in the stages `making` and `erasing` are erased. */
 const schema = z.strictObject({
@@ -22,7 +22,7 @@ export function readRecord(records: DeviceRecords): ChatRecord | null {
 export function writeRecord(records: DeviceRecords, record: ChatRecord | null): void {
   records.write((area) => {
     if (record !== null) area.put(CHAT, encodeRecord(record))
-    else for (const name of [CHAT, CHAT_COMMITS, CHAT_TLS_IDENTITY]) area.remove(name)
+    else for (const name of [CHAT, CHAT_COMMITS, CHAT_HOSTS, CHAT_TLS_IDENTITY]) area.remove(name)
   })
 }
 

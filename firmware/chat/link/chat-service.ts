@@ -14,7 +14,7 @@ export interface ChatService {
   /** Deletes all data of the organization. Throws `notFound` without one, and `invalid` for another name. */
   deleteOrganization(name: string): Promise<void>
   settings(): Promise<OperatorSettings>
-  changeSettings(changes: OperatorChanges): Promise<void>
+  changeSettings(changes: OperatorChanges & Partial<Pick<OperatorSettings, 'outgoingHosts'>>): Promise<void>
   /** Throws `notFound` for an unknown account. Wipes the password. */
   recoverOwner(email: string, password: Uint8Array): Promise<void>
   /** Lets the chat leave room on the disk for an audit log whose size has changed. */

@@ -20,6 +20,8 @@ export type ToChat =
   | { type: 'ask'; id: number; ask: Ask }
   /** Answers an `act` that changed something. `isKept` is false if the disk could not store it. */
   | { type: 'recorded'; id: number; isKept: boolean }
+  /** Answers a `request`. */
+  | { type: 'response'; id: number; response: OutgoingResponse }
 
 export interface Start {
   /** Contains one directory for each generation of the organization. */
@@ -68,7 +70,10 @@ export interface OperatorSettings {
   ownerFullContentAccess: boolean
   /** Bound on all uploads; null for a share of the disk, see realm/model/disk-room.ts. */
   uploadQuotaMib: number | null
-  /** Hosts that outgoing webhooks may reach: `host` at the default port of its scheme, or `host:port`. */
+  /**
+   * Hosts that outgoing webhooks may reach: `host` at the default port of its scheme, or `host:port`. The appliance keeps them; the chat
+   * only has those of organizations that were made before it did.
+   */
   outgoingHosts: readonly string[]
   externalPreviews: boolean
   /** Algorithm of an external authentication service; null without one. */
@@ -78,7 +83,7 @@ export interface OperatorSettings {
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'ES256'] as const
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
 
-export interface OperatorChanges extends Partial<Omit<OperatorSettings, 'jwt'>> {
+export interface OperatorChanges extends Partial<Omit<OperatorSettings, 'jwt' | 'outgoingHosts'>> {
   /** `key`: a shared secret, or a public key in PEM. */
   jwt?: { algorithm: JwtAlgorithm; key: Uint8Array } | null
 }
@@ -108,6 +113,19 @@ export type FromChat =
   | { type: 'commits'; generation: string; sealed: Uint8Array }
   /** For the audit log. Answered with `recorded` if it changed something. */
   | { type: 'act'; id: number; act: ChatAuditEvent }
+  /** A POST to a host that the operator has listed. Answered with `response`. */
+  | { type: 'request'; id: number; request: OutgoingRequest }
+  /** Nobody waits for that response any more. */
+  | { type: 'cancelRequest'; id: number }
+
+export interface OutgoingRequest {
+  url: string
+  contentType: string
+  body: Uint8Array
+}
+
+/** `problem` is a predicate about the other server. With `isFinal` another attempt now would fail the same way. */
+export type OutgoingResponse = { status: number; body: Uint8Array } | { problem: string; isFinal: boolean }
 
 export interface Problem {
   code: ErrorCode
@@ -130,6 +148,7 @@ const TYPES_TO_CHAT: ReadonlySet<unknown> = new Set<ToChat['type']>([
   'close',
   'ask',
   'recorded',
+  'response',
 ])
 
 /** Checks the type only, because the chat trusts the appliance. */
@@ -175,9 +194,26 @@ export function readFromChat(value: unknown): FromChat | null {
       const act = readChatAuditEvent(members.act)
       return act !== null && Number.isInteger(members.id) ? { type: 'act', id: members.id as number, act } : null
     }
+    case 'cancelRequest':
+      return Number.isInteger(members.id) ? { type: 'cancelRequest', id: members.id as number } : null
+    case 'request': {
+      const request = readRequest(members.request)
+      return request !== null && Number.isInteger(members.id)
+        ? { type: 'request', id: members.id as number, request }
+        : null
+    }
     default:
       return null
   }
+}
+
+const URL_CHARACTERS_MAX = 8192
+const CONTENT_TYPE = /^[a-z]{1,20}\/[a-z-]{1,40}$/
+
+function readRequest(value: unknown): OutgoingRequest | null {
+  const { url, contentType, body } = membersOf(value) ?? {}
+  if (typeof url !== 'string' || url.length > URL_CHARACTERS_MAX || !(body instanceof Uint8Array)) return null
+  return typeof contentType === 'string' && CONTENT_TYPE.test(contentType) ? { url, contentType, body } : null
 }
 
 export const GENERATION = /^[0-9a-f]{16}$/

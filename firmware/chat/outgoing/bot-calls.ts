@@ -6,6 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
+import { OutgoingError } from '../../outgoing/error.ts'
 import { ChatError } from '../base/error.ts'
 import { readReply, WebhookError, webhookRequest } from '../realm/bots/webhook.ts'
 import { locationOf } from '../realm/messages/location.ts'
@@ -13,13 +14,11 @@ import { noticePerson } from '../realm/messages/notices.ts'
 import { type Outgoing, send } from '../realm/messages/send.ts'
 import { nowOf, type Realm } from '../realm/model/realm.ts'
 import type { BotCall, BotService, User } from '../realm/model/records.ts'
-import { organizationOf } from '../realm/model/state.ts'
 import type { Transaction } from '../realm/model/transaction.ts'
 import { embeddedBot } from '../realm/objects/embedded-bots.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { silently } from '../realm/organization/channels/notices.ts'
 import type { MessageRow } from '../store/messages.ts'
-import { OutgoingError, post, type Resolver } from './post.ts'
 
 const BOTS_AT_ONCE = 16
 const TRIES = 3 // contract section 9
@@ -39,7 +38,15 @@ interface BotCalls {
 
 type Outcome = { readonly reply: string | null } | { readonly problem: string }
 
-export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTryMs = AFTER_TRY_MS): BotCalls {
+/** Sends one request by the appliance, which decides whether its host may be reached. Throws `OutgoingError`. */
+export type Post = (request: {
+  url: string
+  contentType: string
+  body: string
+  signal: AbortSignal
+}) => Promise<{ status: number; text: string }>
+
+export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = AFTER_TRY_MS): BotCalls {
   const { state, store } = realm
   const stopped = new AbortController()
   const busy = new Map<number, Promise<void>>()
@@ -113,8 +120,7 @@ export function startBotCalls(realm: Realm, network: Resolver, log: Log, afterTr
     const { signal } = stopped
     for (let tried = 1; ; tried++) {
       try {
-        const hosts = organizationOf(state).operator.outgoingHosts ?? []
-        const { status, text } = await post(network, { url, ...sent, hosts, signal })
+        const { status, text } = await post({ url, ...sent, signal })
         if (status >= 200 && status < 300) return text
         throw new OutgoingError(`it answered with the status ${status}`, status < 500)
       } catch (error) {

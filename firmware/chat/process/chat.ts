@@ -11,6 +11,7 @@ import { type Random, systemRandom } from '../../crypto/random.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
 import type { ScryptCost } from '../../crypto/types.ts'
 import type { BasicCredentials } from '../../http/endpoint/basic.ts'
+import { OutgoingError } from '../../outgoing/error.ts'
 import { storageFailure } from '../../store/failure.ts'
 import { DECLARATIONS, OTHER_DECLARATIONS } from '../api/declarations.ts'
 import type { Services } from '../api/declare.ts'
@@ -19,8 +20,7 @@ import { VERSION } from '../base/version.ts'
 import { createEventHub, type EventHub } from '../events/hub.ts'
 import { createLevels } from '../levels/levels.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
-import { startBotCalls } from '../outgoing/bot-calls.ts'
-import { type Resolver, systemNetwork } from '../outgoing/post.ts'
+import { type Post, startBotCalls } from '../outgoing/bot-calls.ts'
 import type { AuthenticatedCaller } from '../pipeline/callers.ts'
 import type { Who } from '../pipeline/declaration.ts'
 import { type Api, createApi } from '../pipeline/pipeline.ts'
@@ -76,7 +76,8 @@ export interface ChatOptions {
   /** Usage of the disk that contains `directory`. Throws an error of the file system. */
   readDisk?: () => DiskUsage
   auditGrowthBytes?: () => number
-  network?: Resolver
+  /** By default no host is reached. */
+  post?: Post
   botRetryMs?: number
 }
 
@@ -152,7 +153,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
 
   const deliveries = startDeliveries(realm, log)
   const retention = startRetention(realm, log)
-  const botCalls = startBotCalls(realm, options.network ?? systemNetwork, log, options.botRetryMs)
+  const botCalls = startBotCalls(realm, options.post ?? noPost, log, options.botRetryMs)
 
   const uploadUrls = createUrlSigner(random(32)) // links of earlier runs are no longer valid
   const auditor = createAuditor(realm, options)
@@ -346,4 +347,8 @@ function authorize(who: Who, me: User | null): void {
   if (me.bot?.type === BOT_TYPES.incomingWebhook && !['nobody', 'sender', 'webhook'].includes(who))
     throw new ChatError('UNAUTHORIZED', 'This API is not available to incoming webhook bots.')
   if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', MEANT[who]!)
+}
+
+const noPost = async (): Promise<never> => {
+  throw new OutgoingError('this chat has no connections to others', true)
 }

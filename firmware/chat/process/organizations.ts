@@ -14,6 +14,7 @@ import type { CryptoPool } from '../../crypto/types.ts'
 import { onDisk } from '../../store/failure.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import { type Ask, GENERATION, type Statistics } from '../link/link.ts'
+import type { Post } from '../outgoing/bot-calls.ts'
 import { organizationOf } from '../realm/model/state.ts'
 import { changeOperatorSettings, operatorSettings } from '../realm/organization/operator/operator.ts'
 import { createIncomingGeneration } from '../store/incoming.ts'
@@ -27,6 +28,7 @@ interface OrganizationsOptions {
   clock: Clock
   log: Log
   record: (act: ChatAuditEvent) => Promise<void> | undefined
+  post: Post
   /** Sends the sealed commit counts, which the appliance stores and passes to `open`. */
   keep: (generation: string, sealed: Uint8Array) => void
   auditGrowthBytes: () => number
@@ -45,7 +47,7 @@ export interface Organizations {
 const KEEP_INTERVAL_MS = 60_000
 
 export function createOrganizations(options: OrganizationsOptions): Organizations {
-  const { directory, pool, clock, log, record, keep, auditGrowthBytes, random = systemRandom } = options
+  const { directory, pool, clock, log, record, post, keep, auditGrowthBytes, random = systemRandom } = options
   let open: { chat: Chat; generation: string; keeper: CommitCounter; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
   const space = createDiskSpace(() => readDiskUsage(directory), auditGrowthBytes)
@@ -106,6 +108,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
       derive: (password, salt, cost) => pool.scrypt(password, salt, cost),
       record,
       auditGrowthBytes,
+      post,
     })
 
   async function take(ask: Ask): Promise<unknown> {

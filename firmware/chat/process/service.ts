@@ -6,7 +6,7 @@ import { CofferError } from '../../base/error.ts'
 import { createLog, type Log, writeToConsole } from '../../base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from '../../base/process.ts'
 import { wipe } from '../../base/secret.ts'
-import type { FramedChannel } from '../../channel/channel.ts'
+import { type FramedChannel, sendInTurn } from '../../channel/channel.ts'
 import type { ToEveryProcess } from '../../channel/protocol.ts'
 import { createPool } from '../../crypto/pool/pool.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
@@ -20,6 +20,7 @@ import { withoutSecrets } from '../pipeline/logged-path.ts'
 import { forgetExtensions } from '../store/extensions.ts'
 import { createAuditReporter } from './audit-reporter.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
+import { createOutgoingRequests } from './outgoing-requests.ts'
 import { openPageFiles } from './page-files.ts'
 
 const CONNECTIONS_MAX = 10_000 // clients that poll for events
@@ -67,6 +68,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   forgetExtensions()
   refuseNativeCode()
   const acts = createAuditReporter((message) => link.send(message))
+  const requests = createOutgoingRequests(sendInTurn(link))
   let told = Promise.resolve()
   const organizations = createOrganizations({
     directory: start.directory,
@@ -74,6 +76,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     clock,
     log,
     record: acts.record,
+    post: requests.post,
     auditGrowthBytes: () => auditGrowthBytes,
     keep: (generation, sealed) => {
       told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
@@ -125,6 +128,9 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
           break
         case 'recorded':
           acts.hear(message)
+          break
+        case 'response':
+          requests.hear(message)
           break
         case 'ask':
           // Sequential, so that an organization is not opened while it is being created.

@@ -61,7 +61,6 @@ test('an outgoing webhook tells its address nothing more, until its owner sets a
     bot_type: 3,
     payload_url: JSON.stringify(ADDRESS),
   })
-  changeOperatorSettings(rig.chat.realm, { outgoingHosts: ['hooks.example.org'] })
   await mallory.patch('/settings', { email: EMAIL })
   const service = async (headers: Record<string, string>) => {
     const snapshot = (await mallory.call('POST', '/register', { fetch_event_types: ['realm_bot'] }, headers)).body

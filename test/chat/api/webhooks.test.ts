@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { after, beforeEach, describe, it } from 'node:test'
 import { CALLS_WAITING_MAX } from '../../../firmware/chat/realm/messages/bot-calls.ts'
 import { removeMessages } from '../../../firmware/chat/realm/messages/delete.ts'
-import { changeOperatorSettings } from '../../../firmware/chat/realm/organization/operator/operator.ts'
 import { expectDescribed } from '../openapi/described.ts'
 import type { Client } from '../support/chat.ts'
+import { postTo } from '../support/outgoing.ts'
 import { chatSuite } from '../support/suite.ts'
 
 interface Heard {
@@ -40,19 +40,19 @@ after(() => {
   server.close()
 })
 const { port } = server.address() as AddressInfo
+let hosts = [HOST]
 const { rig, hamlet, ophelia } = await chatSuite(
   { hamlet: 'member', ophelia: 'member' },
   {
-    network: {
-      resolve: async (name) => (name === HOST ? ['203.0.113.9'] : ['127.0.0.1']),
-      own: () => [],
-      connect: () => connect(port, '127.0.0.1'),
-    },
+    post: postTo(
+      port,
+      () => hosts,
+      async (name) => (name === HOST ? ['203.0.113.9'] : ['127.0.0.1']),
+    ),
     botRetryMs: 1,
   },
 )
 rig.channel('castle', [hamlet, ophelia])
-changeOperatorSettings(rig.chat.realm, { outgoingHosts: [HOST] })
 beforeEach(() => {
   heard = []
   answer = () => [200, '{}']
@@ -252,12 +252,12 @@ describe('E140: an outgoing webhook', () => {
     const stray = await newBot({ payload_url: 'http://elsewhere.example.org/' })
     const local = await newBot({ payload_url: 'http://localhost/' })
     const listed = await newBot()
-    changeOperatorSettings(rig.chat.realm, { outgoingHosts: ['localhost'] })
+    hosts = ['localhost']
     for (const bot of [stray, local, listed]) {
       await toChannel(`@**${bot.name}**`, 'unlisted')
       await rig.chat.botsAnswered()
     }
-    changeOperatorSettings(rig.chat.realm, { outgoingHosts: [HOST] })
+    hosts = [HOST]
     assert.deepEqual(heard, [])
     const told = (await notices()).slice(-3)
     assert.match(told[0]!, /the administrator of the server has not listed its host\.$/)

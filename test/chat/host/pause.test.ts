@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createRelay } from '../../../boot/supervisor/relay.ts'
 import { createLog } from '../../../firmware/base/log.ts'
 import { openChannel } from '../../../firmware/channel/channel.ts'
-import type { ChatWish } from '../../../firmware/channel/protocol.ts'
+import type { ProcessWish } from '../../../firmware/channel/protocol.ts'
 import { type ChatHost, createChatHost, LOCKED_PAUSE_MS } from '../../../firmware/chat/host/host.ts'
 import { writeRecord } from '../../../firmware/chat/host/record.ts'
 import { type FromChat, readToChat, type ToChat } from '../../../firmware/chat/link/link.ts'
@@ -18,7 +18,7 @@ import { makeOperationalRig, type Rig, UNLOCK } from '../../support/in-process.t
 
 interface Chat {
   rig: Rig
-  wishes: ChatWish[]
+  wishes: ProcessWish[]
   host: ChatHost
 }
 
@@ -35,8 +35,8 @@ async function openChat(t: TestContext): Promise<Chat> {
 
 async function openHost(t: TestContext, rig: Rig): Promise<Pick<Chat, 'wishes' | 'host'>> {
   const { appliance, dataDirectory: directory } = rig
-  const wishes: ChatWish[] = []
-  const relay = createRelay()
+  const wishes: ProcessWish[] = []
+  const relay = createRelay('chat')
   const [near, pipe] = await connected(t)
   relay.joinFirmware(near, assert.fail)
   const host = createChatHost({
@@ -46,7 +46,7 @@ async function openHost(t: TestContext, rig: Rig): Promise<Pick<Chat, 'wishes' |
     pipe,
     want: (wish) => {
       wishes.push(wish)
-      if (wish === 'running') void startChat(t).then(relay.joinChat)
+      if (wish === 'running') void startChat(t).then(relay.joinOther)
     },
     log: createLog('error', () => {}),
     onTrial: false,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { createClock } from '../../../firmware/base/clock.ts'
 import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
@@ -10,6 +10,7 @@ import { png } from '../../../firmware/chat/realm/objects/avatar-png.ts'
 import { changeOperatorSettings } from '../../../firmware/chat/realm/organization/operator/operator.ts'
 import { systemGroupId } from '../../../firmware/chat/realm/permissions/group-rights.ts'
 import { type Client, openTestChat, START_MS, type TestChat } from '../support/chat.ts'
+import { postTo } from '../support/outgoing.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
 type Json = any
@@ -61,11 +62,11 @@ export async function furnish(): Promise<Furnished> {
   const { port } = service.address() as AddressInfo
   const rig = await openTestChat({
     clock: createClock(0, () => (time.ms += time.stepMs)),
-    network: { resolve: async () => ['203.0.113.9'], own: () => [], connect: () => connect(port, '127.0.0.1') },
+    post: postTo(port, () => ['hooks.example.org']),
   })
   const { owner } = rig
   const { realm } = rig.chat
-  changeOperatorSettings(realm, { ownerFullContentAccess: true, outgoingHosts: ['hooks.example.org'] })
+  changeOperatorSettings(realm, { ownerFullContentAccess: true })
   await owner.patch('/realm', { default_avatar_source: 'G' })
   const admin = rig.account('iago', ROLES.administrator)
   const hamlet = rig.account('hamlet')

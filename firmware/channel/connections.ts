@@ -1,11 +1,11 @@
-/** The firmware's end of the pipe to the chat: a stream of its own for each life of the chat's process. */
+/** The firmware's end of the pipe to another process, such as the chat: each run of that process has a stream of its own. */
 
 import { Duplex } from 'node:stream'
 import { wipe } from '../base/secret.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from './segments.ts'
 
 /** `onLife` is given each one when it begins; it ends when the process does. */
-export function acceptChatConnections(pipe: Duplex, onLife: (stream: Duplex) => void): void {
+export function acceptConnections(pipe: Duplex, onLife: (stream: Duplex) => void): void {
   let current: { life: number; stream: Duplex } | null = null
 
   const end = () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
-import { mayAsk } from '../../../firmware/chat/outgoing/addresses.ts'
-import { systemNetwork } from '../../../firmware/chat/outgoing/post.ts'
+import { mayAsk } from '../../firmware/outgoing/addresses.ts'
+import { systemNetwork } from '../../firmware/outgoing/resolve.ts'
 
 const OWN = ['192.0.2.7', '2001:db8::7']
 
@@ -42,7 +42,7 @@ for (const [address, may] of TABLE)
   })
 
 test('every address of this machine is its own', () => {
-  const own = [...systemNetwork.own()]
+  const own = [...systemNetwork({ onHost: true, resolvers: [] }).own()]
   for (const { address } of Object.values(networkInterfaces()).flatMap((all) => all ?? []))
     assert.equal(mayAsk(address, own), false, address)
 })

@@ -1,42 +1,44 @@
-/** The chat process: started while the firmware wants one, connected to it, and restarted like it. */
+/** A process that runs while the firmware wants one, such as the chat, and is restarted like the firmware. */
 
 import type { ChildProcess } from 'node:child_process'
-import type { ChatWish } from '../../firmware/channel/protocol.ts'
+import type { ProcessWish } from '../../firmware/channel/protocol.ts'
 import { type FirmwareCommand, launch } from './firmware-process.ts'
 import { type ProcessTimeouts, supervise } from './supervise.ts'
 
-interface SupervisedChatOptions {
+export interface WantedProcessOptions {
+  /** Name in log lines, such as `chat`. */
+  name: string
   /** Called at each start; an exception counts as a crash. */
   command: () => FirmwareCommand
   /** Inherited by the process, see directory-lock.ts. */
   lock: number | null
   onLaunch: (process: ChildProcess) => void
-  /** Called after several crashes in a row. The chat is still restarted, after increasing delays. */
+  /** Called after several crashes in a row. The process is still restarted, after increasing delays. */
   onDown: (problem: string) => void
   onLines: (lines: string[]) => void
   timeouts?: ProcessTimeouts
 }
 
-export interface SupervisedChat {
-  /** The last wish counts. `fresh` restarts a running chat. */
-  want(wish: ChatWish): void
-  /** Resolves when the chat has stopped; false if it had to be killed. */
+export interface WantedProcess {
+  /** The last wish counts. `fresh` restarts a running process. */
+  want(wish: ProcessWish): void
+  /** Resolves when the process has stopped; false if it had to be killed. */
   stop(): Promise<boolean>
 }
 
 /**
- * After this number of crashes in a row the chat counts as failed. It is still restarted: a request that crashes the chat must
- * not disable it until an administrator acts.
+ * After this number of crashes in a row the process counts as failed. It is still restarted: a request that crashes it must not
+ * disable it until an administrator acts.
  */
 const CRASHES_TOLD = 3
 
-export function createChatProcess(options: SupervisedChatOptions): SupervisedChat {
-  const { lock, onLaunch, onDown, onLines, timeouts } = options
-  let wish: ChatWish | null = null
+export function createWantedProcess(options: WantedProcessOptions): WantedProcess {
+  const { name, lock, onLaunch, onDown, onLines, timeouts } = options
+  let wish: ProcessWish | null = null
   let following: Promise<void> | null = null
 
-  const chat = supervise<{ type: 'pong' }, never>({
-    name: 'chat',
+  const running = supervise<{ type: 'pong' }, never>({
+    name,
     launch: () => {
       const process = launch(options.command(), lock)
       onLaunch(process)
@@ -58,13 +60,13 @@ export function createChatProcess(options: SupervisedChatOptions): SupervisedCha
     while (wish !== null) {
       const next = wish
       wish = null
-      if (next !== 'running') await chat.stop()
-      if (next !== 'none' && wish === null) chat.startOrRetry()
+      if (next !== 'running') await running.stop()
+      if (next !== 'none' && wish === null) running.startOrRetry()
     }
     following = null
   }
 
-  const want = (next: ChatWish) => {
+  const want = (next: ProcessWish) => {
     // The process to end has not ended yet.
     const isEnding = wish === 'fresh' || wish === 'none'
     wish = next === 'running' && isEnding ? 'fresh' : next
@@ -76,7 +78,7 @@ export function createChatProcess(options: SupervisedChatOptions): SupervisedCha
     stop: async () => {
       wish = null
       await following
-      return chat.stop()
+      return running.stop()
     },
   }
 }

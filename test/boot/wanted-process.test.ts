@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createChatProcess } from '../../boot/supervisor/chat-process.ts'
 import type { FirmwareCommand } from '../../boot/supervisor/firmware-process.ts'
+import { createWantedProcess } from '../../boot/supervisor/wanted-process.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
 const TIMEOUTS = {
@@ -36,7 +36,8 @@ function stage(t: TestContext, program: string) {
       heapMegabytes: 64,
     }
   }
-  const chat = createChatProcess({
+  const chat = createWantedProcess({
+    name: 'chat',
     command,
     lock: null,
     onLaunch: () => {},

@@ -1,13 +1,18 @@
-/** Requests outside against real servers here, which stand where the network would lead to: contract row E140. */
+/** Outgoing requests to real servers of this computer, which stand in for those on the network. Contract row E140 of the chat. */
 
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
-import { OutgoingError, post, type Resolver } from '../../../firmware/chat/outgoing/post.ts'
-import { systemRandom } from '../../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../../firmware/crypto/tls/identity.ts'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
+import { createConnector } from '../../firmware/outgoing/connect.ts'
+import { OutgoingError } from '../../firmware/outgoing/error.ts'
+import { expectListed } from '../../firmware/outgoing/hosts.ts'
+import { exchange } from '../../firmware/outgoing/http.ts'
+import type { NetworkAccess } from '../../firmware/outgoing/resolve.ts'
+import { NO_SETTINGS } from '../chat/support/outgoing.ts'
 
 const PUBLIC = '203.0.113.9'
 
@@ -43,7 +48,7 @@ async function serve(answer: (asked: Asked) => { status?: number; headers?: Reco
 function networkTo(port: number, addresses: readonly string[][] = [[PUBLIC]]) {
   const resolved: string[] = []
   const connected: string[] = []
-  const network: Resolver = {
+  const network: TestNetwork = {
     resolve: async (name) => addresses[Math.min(resolved.push(name), addresses.length) - 1]!,
     own: () => ['192.0.2.1'],
     connect: (address, to) => {
@@ -54,6 +59,9 @@ function networkTo(port: number, addresses: readonly string[][] = [[PUBLIC]]) {
   return { network, resolved, connected }
 }
 
+/** With further certificate authorities besides the public ones, PEM. */
+type TestNetwork = NetworkAccess & { ca?: string }
+
 const request = (url: string, hosts: readonly string[], signal = new AbortController().signal) => ({
   url,
   hosts,
@@ -62,7 +70,28 @@ const request = (url: string, hosts: readonly string[], signal = new AbortContro
   body: '{"é": 1}',
 })
 
-const refused = (network: Resolver, url: string, hosts: readonly string[], message: RegExp, isFinal: boolean) =>
+/** As the firmware and the process for outgoing connections do for the chat. */
+async function post(
+  { ca = '', ...network }: TestNetwork,
+  { url, hosts, signal, contentType, body }: ReturnType<typeof request>,
+) {
+  expectListed(url, hosts)
+  const connector = createConnector({ ...NO_SETTINGS, authorities: Buffer.from(ca) }, network)
+  const headers = { 'content-type': contentType }
+  const job = {
+    do: 'http',
+    method: 'POST',
+    url,
+    headers,
+    body: Buffer.from(body),
+    answerHeaders: [],
+    timeoutMs: 10_000,
+  } as const
+  const answer = await exchange(connector, job, signal)
+  return { status: answer.status, text: Buffer.from(answer.body).toString() }
+}
+
+const refused = (network: TestNetwork, url: string, hosts: readonly string[], message: RegExp, isFinal: boolean) =>
   assert.rejects(post(network, request(url, hosts)), (error) => {
     assert.ok(error instanceof OutgoingError, String(error))
     assert.match(error.message, message)
@@ -183,7 +212,7 @@ test('an answer that wants another protocol is none', { timeout: 8000 }, async (
 test('whoever wanted it ends it, also while a name is looked up', async () => {
   const { network } = networkTo(1)
   const ended = new AbortController()
-  const silent: Resolver = { ...network, resolve: () => new Promise(() => {}) }
+  const silent: TestNetwork = { ...network, resolve: () => new Promise(() => {}) }
   const asked = post(silent, request('http://hooks.example.org/', ['hooks.example.org'], ended.signal))
   ended.abort()
   await assert.rejects(asked, OutgoingError)

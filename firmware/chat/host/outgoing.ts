@@ -1,0 +1,81 @@
+/**
+ * Outgoing requests of the chat. The appliance keeps the list of hosts, so that a chat process that an attacker controls reaches no
+ * other. Contract section 3.8 of the appliance.
+ */
+
+import * as z from 'zod'
+import { type DeviceRecords, readText, writeText } from '../../configuration/device-records.ts'
+import type { OutgoingClient } from '../../outgoing/client.ts'
+import { OutgoingError } from '../../outgoing/error.ts'
+import { CHAT_HOSTS } from '../../store/device-area.ts'
+import type { FromChat, OutgoingRequest, OutgoingResponse } from '../link/link.ts'
+import type { ChatConnection } from './chat-connection.ts'
+
+const TIMEOUT_MS = 10_000 // contract section 9 of the chat
+
+const hostsSchema = z.array(z.string())
+
+interface ChatOutgoing {
+  /** Null for an organization that was made before the appliance kept the list, until `setHosts`. */
+  readonly hosts: readonly string[] | null
+  /** Throws `unavailable` unless Operational. */
+  setHosts(hosts: readonly string[]): void
+  perform: RequestHandler
+}
+
+export type RequestHandler = (request: OutgoingRequest, signal: AbortSignal) => Promise<OutgoingResponse>
+
+/** Without `client` no host is reached. */
+export function createChatOutgoing(records: DeviceRecords, client: OutgoingClient | undefined): ChatOutgoing {
+  const readHosts = (): readonly string[] | null => {
+    const text = readText(records, CHAT_HOSTS)
+    return text == null ? null : (hostsSchema.safeParse(JSON.parse(text)).data ?? null)
+  }
+
+  async function send({ url, contentType, body }: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
+    if (client === undefined) throw new OutgoingError('the boot manager is too old for connections to others', true)
+    const headers = { 'content-type': contentType, accept: 'application/json' }
+    const job = { method: 'POST', url, headers, body, answerHeaders: [], timeoutMs: TIMEOUT_MS } as const
+    const { status, body: answer } = await client.http(job, { origin: 'chat', hosts: readHosts() ?? [], signal })
+    return { status, body: answer }
+  }
+
+  return {
+    get hosts() {
+      return readHosts()
+    },
+    setHosts: (hosts) => writeText(records, CHAT_HOSTS, JSON.stringify(hosts)),
+    async perform(request, signal) {
+      try {
+        return await send(request, signal)
+      } catch (error) {
+        if (!(error instanceof OutgoingError)) throw error
+        return { problem: error.message, isFinal: error.isFinal }
+      }
+    },
+  }
+}
+
+interface PendingRequests {
+  begin(asker: ChatConnection, message: Extract<FromChat, { type: 'request' }>): Promise<void>
+  cancel(id: number): void
+  cancelAll(): void
+}
+
+/** Pending requests of one chat process. */
+export function createRequests(handle: RequestHandler): PendingRequests {
+  const pending = new Map<number, AbortController>()
+  return {
+    async begin(asker, { id, request }) {
+      const canceled = new AbortController()
+      pending.set(id, canceled)
+      const response = await handle(request, canceled.signal)
+      pending.delete(id)
+      if (!canceled.signal.aborted) asker.respond(id, response)
+    },
+    cancel: (id) => pending.get(id)?.abort(),
+    cancelAll: () => {
+      for (const canceled of pending.values()) canceled.abort()
+    },
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Messages between the firmware and the process for outgoing connections, as frames (firmware/channel/) on a pipe through the boot
+ * manager. The firmware sends numbered jobs, and the process answers each once.
+ */
+
+import { printable } from '../base/printable.ts'
+
+/** The first message to a new process is `settings`; it also follows each change. */
+export type ToOutgoing =
+  | { type: 'settings'; settings: ConnectionSettings }
+  | { type: 'job'; id: number; job: OutgoingJob }
+  /** The answer is no longer of interest. */
+  | { type: 'cancel'; id: number }
+
+export interface ConnectionSettings {
+  /** On a host the system resolves names without `resolvers`, and the proxy may be on the same computer. */
+  onHost: boolean
+  /** `address` or `address:port`. */
+  resolvers: readonly string[]
+  proxy: Proxy | null
+  /** Destinations that are reached without the proxy: a host, `.suffix`, or a CIDR. */
+  proxyExcept: readonly string[]
+  /** PEM certificates that are trusted besides the public ones. */
+  authorities: Uint8Array
+  publicAuthorities: boolean
+}
+
+interface Proxy {
+  host: string
+  port: number
+  user?: string
+  password?: Uint8Array
+}
+
+export type OutgoingJob = HttpJob | ProbeJob
+
+export interface HttpJob {
+  do: 'http'
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT'
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: Uint8Array
+  /** Lower-case names of the headers that the answer contains. */
+  answerHeaders: readonly string[]
+  timeoutMs: number
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: Readonly<Record<string, string>>
+  body: Uint8Array
+}
+
+/** Connects to a server, sends it nothing, and reports its certificate. */
+export interface ProbeJob {
+  do: 'probe'
+  host: string
+  port: number
+  tls: boolean
+}
+
+export interface ProbeAnswer {
+  addresses: readonly string[]
+  /** Absent without TLS, and after a failure before it. */
+  tls?: { version: string; names: readonly string[]; notAfter: string }
+  /** Reason of a failure. */
+  problem?: string
+}
+
+export type OutgoingAnswer = HttpAnswer | ProbeAnswer
+
+export type FromOutgoing =
+  | { type: 'answer'; id: number; answer: OutgoingAnswer }
+  | { type: 'failure'; id: number; problem: string; isFinal: boolean }
+
+export const REQUEST_BYTES_MAX = 1024 * 1024 // a frame has room for one such body
+export const ANSWER_BYTES_MAX = 256 * 1024 // a chat message of 10,000 code points, each escaped twice
+/** Bound on all answer headers that a job names. */
+export const HEADER_CHARACTERS_MAX = 8192
+/** Names in a certificate that an answer lists. */
+export const NAMES_MAX = 100
+export const NAME_CHARACTERS_MAX = 256
+const PROBLEM_CHARACTERS_MAX = 200
+
+type Members = Record<string, unknown>
+
+const membersOf = (value: unknown): Members | null =>
+  typeof value === 'object' && value !== null ? (value as Members) : null
+
+const TYPES: ReadonlySet<unknown> = new Set<ToOutgoing['type']>(['settings', 'job', 'cancel'])
+
+/** Checks the type only, because the process trusts the firmware. */
+export function readToOutgoing(value: unknown): ToOutgoing | null {
+  return TYPES.has(membersOf(value)?.type) ? (value as ToOutgoing) : null
+}
+
+/** Validates a message, because the process is exposed to the network. A malformed answer becomes a failure. */
+export function readFromOutgoing(value: unknown): FromOutgoing | null {
+  const { type, id, answer, problem, isFinal } = membersOf(value) ?? {}
+  if (!Number.isSafeInteger(id)) return null
+  const job = id as number
+  if (type === 'failure' && typeof problem === 'string')
+    return { type, id: job, problem: textOf(problem), isFinal: isFinal === true }
+  const read = type === 'answer' ? (readHttpAnswer(answer) ?? readProbeAnswer(answer)) : null
+  if (read !== null) return { type: 'answer', id: job, answer: read }
+  return {
+    type: 'failure',
+    id: job,
+    problem: 'the process for outgoing connections gave a malformed answer',
+    isFinal: false,
+  }
+}
+
+function readHttpAnswer(value: unknown): HttpAnswer | null {
+  const { status, headers, body } = membersOf(value) ?? {}
+  if (!Number.isInteger(status) || (status as number) < 100 || (status as number) > 999) return null
+  if (!(body instanceof Uint8Array) || body.length > ANSWER_BYTES_MAX) return null
+  const entries = Object.entries(membersOf(headers) ?? {})
+  const characters = entries.reduce((sum, [name, text]) => sum + name.length + String(text).length, 0)
+  if (characters > HEADER_CHARACTERS_MAX || !entries.every(([, text]) => typeof text === 'string')) return null
+  return { status: status as number, headers: Object.fromEntries(entries) as Record<string, string>, body }
+}
+
+function readProbeAnswer(value: unknown): ProbeAnswer | null {
+  const { addresses, tls, problem } = membersOf(value) ?? {}
+  if (!areNames(addresses)) return null
+  const { version, names, notAfter } = membersOf(tls) ?? {}
+  const isTls = typeof version === 'string' && areNames(names) && typeof notAfter === 'string'
+  return {
+    addresses: addresses.map(textOf),
+    ...(isTls && { tls: { version: textOf(version), names: names.map(textOf), notAfter: textOf(notAfter) } }),
+    ...(typeof problem === 'string' && { problem: textOf(problem) }),
+  }
+}
+
+const areNames = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.length <= NAMES_MAX &&
+  value.every((one) => typeof one === 'string' && one.length <= NAME_CHARACTERS_MAX)
+
+const textOf = (text: string): string => printable(text.slice(0, PROBLEM_CHARACTERS_MAX))
