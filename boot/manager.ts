@@ -4,7 +4,7 @@ import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/chann
 import { type Conversation, createConversation } from './conversation.ts'
 import { createEtcdKeeper, type EtcdKeeper } from './etcd/etcd.ts'
 import { createJoinedProcess, type JoinedProcess } from './joined-process.ts'
-import type { Action, Platform, ProcessRunner } from './platform.ts'
+import type { Action, Platform } from './platform.ts'
 import { createRestartSequence, type RestartSequence } from './restart-sequence.ts'
 import { createStartCount, type StartCount } from './start-count.ts'
 import type { FirmwareCommand } from './supervisor/firmware-process.ts'
@@ -63,13 +63,13 @@ export function run(platform: Platform): void {
   const chat = createJoinedProcess({
     ...common,
     name: 'chat',
-    command: () => chatCommand(platform.chat!, platform, running),
+    command: () => chatCommand(platform, running),
     onDown: (problem) => send({ type: 'chatDown', problem }),
   })
   const outgoing = createJoinedProcess({
     ...common,
     name: 'outgoing',
-    command: () => outgoingCommand(platform.outgoing!, running),
+    command: () => outgoingCommand(platform, running),
     onDown: (problem) => send({ type: 'outgoingDown', problem }),
   })
   const runner = platform.etcd
@@ -216,25 +216,24 @@ const commandOf = (
   heapMegabytes,
 })
 
-function chatCommand(
-  { launcher, heapMegabytes, makeDirectory }: NonNullable<Platform['chat']>,
-  { settings }: Platform,
-  { program, readable }: Running,
-): FirmwareCommand {
+function chatCommand({ chat, settings }: Platform, { program, readable }: Running): FirmwareCommand {
+  if (chat === null || settings.chat === undefined) throw new Error('This platform has no chat')
+  const { launcher, heapMegabytes, makeDirectory } = chat
   makeDirectory()
-  const { directory } = settings.chat!
   return {
     serves: 'chat',
     launcher,
     program: programBeside(program, 'chat'),
     readable,
-    storeDirectory: directory,
+    storeDirectory: settings.chat.directory,
     heapMegabytes,
   }
 }
 
 /** It reads nothing but its own program; sources are many files. */
-function outgoingCommand({ launcher, heapMegabytes }: ProcessRunner, running: Running): FirmwareCommand {
+function outgoingCommand({ outgoing }: Platform, running: Running): FirmwareCommand {
+  if (outgoing === null) throw new Error('This platform has no outgoing connections')
+  const { launcher, heapMegabytes } = outgoing
   const program = programBeside(running.program, 'outgoing')
   const readable = isBundled(program) ? [program] : running.readable
   return { serves: 'outgoing', launcher, program, readable, storeDirectory: null, heapMegabytes }

@@ -16,6 +16,7 @@ import { clusterDeclarations } from './kms/api/cluster.ts'
 import { configDeclarations } from './kms/api/config.ts'
 import { configConsoleDeclarations, isConsoleOn } from './kms/api/config-console.ts'
 import { configNetworkDeclarations } from './kms/api/config-network.ts'
+import { configOutgoingDeclarations } from './kms/api/config-outgoing.ts'
 import { clusterTlsDeclarations, configTlsDeclarations } from './kms/api/config-tls.ts'
 import { configVocabularyDeclarations } from './kms/api/config-vocabulary.ts'
 import { infoDeclarations } from './kms/api/info.ts'
@@ -53,6 +54,7 @@ export interface AppOptions {
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
   chat?: Services['chat']
+  outgoing?: Services['outgoing']
   /** The page for browsers; null where there is none. */
   consoleFiles?: ConsoleFiles | null
   /** False: it is not served, whatever Administrators set. */
@@ -82,6 +84,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...configNetworkDeclarations,
   ...configVocabularyDeclarations,
   ...configConsoleDeclarations,
+  ...configOutgoingDeclarations,
   ...backupDeclarations,
   ...systemDeclarations,
   ...updateDeclarations,
@@ -109,6 +112,7 @@ export function createApp(options: AppOptions): Api {
     etcd: options.etcd,
     stager: createStager({ bootManager, releaseKey, product, version, log }),
     chat: options.chat,
+    outgoing: options.outgoing,
     console: options.console ?? true,
     appliesNetwork: options.appliesNetwork ?? false,
   }

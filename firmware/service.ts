@@ -21,11 +21,12 @@ import { createBootManager } from './channel/boot-manager.ts'
 import { CHAT_DESCRIPTOR, OUTGOING_DESCRIPTOR } from './channel/channel.ts'
 import type { BootChannel } from './channel/connect.ts'
 import { PRODUCT } from './channel/product.ts'
-import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
+import type { LastStart, OutgoingPlace, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { type ChatHost, createChatHost } from './chat/host/host.ts'
 import { createEtcdService, type EtcdService } from './cluster/etcd/service.ts'
 import { connectAsMember } from './cluster/membership/record.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
+import type { OutgoingSettings } from './configuration/outgoing.ts'
 import { consoleFiles } from './console-files.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool/pool.ts'
@@ -39,6 +40,7 @@ import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
 import type { Api } from './kms/pipeline/pipeline.ts'
 import { createOutgoingClient, type OutgoingClient } from './outgoing/client.ts'
+import type { ConnectionSettings } from './outgoing/link.ts'
 import { forgetExtensions } from './store/sqlite/file.ts'
 import { createTrialGate } from './trial-gate.ts'
 import { wipeAfterLocks } from './wipe-after-lock.ts'
@@ -115,6 +117,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
     etcd,
     releaseKey,
     chat,
+    outgoing,
     consoleFiles,
     console,
     appliesNetwork,
@@ -206,17 +209,25 @@ function openOutgoing(
     pipe: pipeAt(OUTGOING_DESCRIPTOR),
     want: (wanted) => send({ type: 'outgoing', wanted }),
     log,
-    settings: () => ({
-      onHost: place.onHost,
-      resolvers: [],
-      proxy: null,
-      proxyExcept: [],
-      authorities: new Uint8Array(0),
-      publicAuthorities: true,
-    }),
+    settings: () => connectionSettings(place, appliance.configuration.outgoing),
+  })
+  appliance.configuration.onChange((part) => {
+    if (part === 'outgoing') outgoing.renewSettings()
   })
   appliance.onEpochEnd(() => outgoing.renew())
   return outgoing
+}
+
+/** Texts that are large or secret travel as bytes. */
+function connectionSettings(
+  { onHost }: OutgoingPlace,
+  { proxy, authorities, ...others }: OutgoingSettings,
+): ConnectionSettings {
+  const encode = (value: string) => new TextEncoder().encode(value)
+  const settings = { ...others, onHost, authorities: encode(authorities) }
+  if (proxy === null) return { ...settings, proxy }
+  const { password, ...place } = proxy
+  return { ...settings, proxy: { ...place, ...(password !== undefined && { password: encode(password) }) } }
 }
 
 /** Undefined where there is no place for a chat. */

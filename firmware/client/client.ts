@@ -94,7 +94,7 @@ const users = ({ get, ask, post, put, remove }: Calls) => ({
 })
 
 /** Section 3.4 of the contract. */
-const configuration = ({ get, text, post, put, putPem, requestPem }: Calls) => ({
+const configuration = ({ get, text, ask, post, put, putPem, requestPem }: Calls) => ({
   setUnlockPassphrase: (change: T.PassphraseChange, o?: Options) => put('/config/unlock-passphrase', change, o),
   setBackupPassphrase: (change: T.PassphraseChange, o?: Options) => put('/config/backup-passphrase', change, o),
   unattendedBoot: (o?: Options) => get<T.Switch>('/config/unattended-boot', o),
@@ -111,6 +111,10 @@ const configuration = ({ get, text, post, put, putPem, requestPem }: Calls) => (
   setVocabulary: (members: string, o?: Options) => put('/config/vocabulary', { members }, o),
   console: (o?: Options) => get<T.Switch>('/config/console', o),
   setConsole: (value: T.Switch, o?: Options) => put('/config/console', value, o),
+  outgoing: (o?: Options) => get<T.Outgoing>('/config/outgoing', o),
+  changeOutgoing: (change: T.OutgoingChange, o?: Options) => put('/config/outgoing', change, o),
+  testOutgoing: (destination: T.OutgoingTest, o?: Options) =>
+    ask<T.OutgoingFinding>('/config/outgoing/test', destination, o),
   tlsPublicKey: (o?: Options) => text('/config/tls/public.pem', o),
   tlsCertificate: (o?: Options) => text('/config/tls/cert.pem', o),
   setTlsCertificate: (pem: string, o?: Options) => putPem('/config/tls/cert.pem', pem, o),

@@ -134,6 +134,26 @@ export interface Logging {
   port: number
   logLevel: string
 }
+export interface Outgoing {
+  resolvers: string[]
+  proxy: { host: string; port: number; user?: string; password?: true } | null
+  proxyExcept: string[]
+  authorities: string
+  publicAuthorities: boolean
+}
+export interface OutgoingChange extends Partial<Omit<Outgoing, 'proxy'>> {
+  proxy?: { host: string; port: number; user?: string; password?: string | null } | null
+}
+export interface OutgoingTest {
+  host: string
+  port: number
+  tls: boolean
+}
+export interface OutgoingFinding {
+  addresses: string[]
+  tls?: { version: string; names: string[]; notAfter: string }
+  problem?: string
+}
 export interface AuditSettings {
   changes?: number
   refusals?: number

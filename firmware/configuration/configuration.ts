@@ -12,9 +12,11 @@ import {
   LOGGING,
   NETWORK,
   NTP,
+  OUTGOING,
   VOCABULARY,
 } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
+import { changeOutgoing, DEFAULT_OUTGOING, type OutgoingChange, type OutgoingSettings } from './outgoing.ts'
 import { Peers } from './peers.ts'
 import { TlsSettings } from './tls-settings.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -36,7 +38,17 @@ const DEFAULT_MEMBERS: Vocabulary = 'both'
 const DEFAULT_CONSOLE = true
 const TLS_CHANGES_MAX = 16 // bound of queued TLS changes, a few milliseconds each
 
-type Part = 'tls' | 'chatTls' | 'clusterTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
+type Part =
+  | 'tls'
+  | 'chatTls'
+  | 'clusterTls'
+  | 'network'
+  | 'ntp'
+  | 'logging'
+  | 'vocabulary'
+  | 'console'
+  | 'outgoing'
+  | 'chatHost'
 
 interface ConfigurationServices {
   records: DeviceRecords
@@ -56,6 +68,7 @@ export class Configuration {
   #ntp = DEFAULT_NTP
   #members = DEFAULT_MEMBERS
   #console = DEFAULT_CONSOLE
+  #outgoing = DEFAULT_OUTGOING
   #chatHost: string | null = null
   readonly #defaultLogging: Logging
   #logging: Logging
@@ -92,6 +105,7 @@ export class Configuration {
     this.#ntp = read<Ntp>(this.#records, NTP) ?? DEFAULT_NTP
     this.#members = read<{ members: Vocabulary }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
     this.#console = read<{ enabled: boolean }>(this.#records, CONSOLE)?.enabled ?? DEFAULT_CONSOLE
+    this.#outgoing = read<OutgoingSettings>(this.#records, OUTGOING) ?? DEFAULT_OUTGOING
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
 
@@ -100,7 +114,7 @@ export class Configuration {
     this.load()
     this.tls.reload()
     this.clusterTls.reload()
-    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console'] as const) this.#notify(part)
+    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console', 'outgoing'] as const) this.#notify(part)
   }
 
   onChange(listener: (part: Part) => void): void {
@@ -146,6 +160,19 @@ export class Configuration {
     writeText(this.#records, CONSOLE, JSON.stringify({ enabled }))
     this.#console = enabled
     this.#notify('console')
+  }
+
+  get outgoing(): OutgoingSettings {
+    return this.#outgoing
+  }
+
+  changeOutgoing(change: OutgoingChange): void {
+    const changed = changeOutgoing(this.#outgoing, change)
+    const text = JSON.stringify(changed)
+    if (text === JSON.stringify(DEFAULT_OUTGOING)) this.#records.write((area) => void area.remove(OUTGOING))
+    else writeText(this.#records, OUTGOING, text)
+    this.#outgoing = changed
+    this.#notify('outgoing')
   }
 
   /** Host name or IP address of the organization's URL; null until the URL is set or the chat has reported it. */

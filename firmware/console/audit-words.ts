@@ -44,6 +44,8 @@ const ACTS: Readonly<Record<string, string>> = {
   'PUT /config/logging': 'change the settings of the log',
   'PUT /config/network': 'change the network',
   'PUT /config/ntp': 'change the time server',
+  'PUT /config/outgoing': 'change outgoing connections',
+  'POST /config/outgoing/test': 'test an outgoing connection',
   'PUT /config/time': 'set the clock',
   'PUT /config/vocabulary': 'change the names in answers',
   'PUT /config/tls/cert.pem': 'install a TLS certificate',

@@ -414,6 +414,46 @@ export const settingsIpv6Gateway = 'IPv6 gateway'
 export const settingsTime = 'Time server'
 export const settingsNtpIp = 'Address of an NTP server'
 export const settingsNtsName = 'Name of an NTS server'
+export const outgoing = 'Outgoing connections'
+export const outgoingText =
+  'How the appliance reaches other hosts, for webhooks of the chat. Further authorities are set with coffer config outgoing --authorities FILE.'
+export const outgoingResolvers = 'Servers of names'
+export const outgoingResolversHint =
+  'Up to four addresses, separated by spaces. Without one a device resolves no name; a host asks its system.'
+export const outgoingProxy = 'Proxy'
+export const outgoingProxyHint =
+  'Host and port, such as proxy.example.org:3128. TLS connections go through it. Empty for none.'
+export const outgoingProxyUser = 'User of the proxy'
+export const outgoingProxyPassword = 'Password of the proxy'
+export const outgoingPasswordHint = 'Empty: the password stays as it is. It is never shown.'
+export const outgoingProxyExcept = 'Without the proxy'
+export const outgoingExceptHint = 'Hosts, .suffixes and networks such as 10.0.0.0/8, separated by spaces.'
+export const outgoingPublic = 'Public authorities'
+export const outgoingPublicOn = 'trusted'
+export const outgoingPublicOff = 'not trusted'
+export const outgoingNoPlace = 'The proxy must be a host and a port, such as proxy.example.org:3128.'
+export const outgoingTest = 'Test of a connection'
+export const outgoingTestText = 'The appliance connects to the host with TLS and sends nothing.'
+export const outgoingTestAction = 'Test the connection'
+export const outgoingTesting = 'Connecting'
+export const outgoingHost = 'Host'
+export const outgoingPort = 'Port'
+export const outgoingFound = ({
+  addresses,
+  tls,
+  problem,
+}: {
+  addresses: string[]
+  tls?: { version: string; names: string[]; notAfter: string }
+  problem?: string
+}): string =>
+  [
+    problem === undefined ? 'The connection works.' : `${problem}.`,
+    ...(addresses.length === 0 ? [] : [`Addresses: ${addresses.join(', ')}.`]),
+    ...(tls === undefined
+      ? []
+      : [`${tls.version}, certificate for ${tls.names.join(', ')} until ${tls.notAfter.slice(0, 10)}.`]),
+  ].join(' ')
 export const settingsLog = 'Log'
 export const settingsLogAddress = 'Address of the log server (0.0.0.0 for none)'
 export const settingsLogPort = 'Port'
@@ -484,6 +524,7 @@ const omissions: Record<string, string> = {
   ntp: 'the time server',
   console: 'the setting that switches this page off',
   'cluster-tls': 'the key and certificate for members of a cluster',
+  outgoing: 'the settings of outgoing connections',
 }
 const omissionWords = (names: readonly string[]) => names.map((name) => omissions[name] ?? name).join(', ')
 export const backupWillOmit = (names: readonly string[]) =>

@@ -202,11 +202,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
     async http(job, { origin, hosts, signal }) {
       const url = expectListed(job.url, hosts)
       const characters = Object.entries(job.headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-      if (
-        url.length > URL_CHARACTERS_MAX ||
-        characters > HEADERS_CHARACTERS_MAX ||
-        job.body.length > REQUEST_BYTES_MAX
-      )
+      if (url.length > URL_CHARACTERS_MAX || characters > HEADERS_CHARACTERS_MAX || job.body.length > REQUEST_BYTES_MAX)
         throw new OutgoingError('the request is too long', true)
       const answer = await run({ ...job, url, do: 'http' }, origin, job.timeoutMs, signal)
       if (!('status' in answer)) throw new OutgoingError(MALFORMED, false)
@@ -221,6 +217,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
       if (message.type !== 'outgoingDown') return
       log.error('general', `the process for outgoing connections has failed: ${message.problem}`)
       for (const task of waiting.splice(0)) end(task, new OutgoingError(ENDED, false))
+      proceed()
     },
     renewSettings: () => current?.({ type: 'settings', settings: settings() }),
     renew() {

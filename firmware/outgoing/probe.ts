@@ -23,8 +23,9 @@ async function ask(connector: Connector, job: ProbeJob, signal: AbortSignal, ans
   if (!usesProxy) answer.addresses = (await connector.addressesOf(job, signal)).slice(0, NAMES_MAX)
   if (!job.tls) return void (await connector.connect(job, signal)).destroy()
   const socket = await connector.connectTls(job, signal, true)
-  const { subjectaltname = '', valid_to } = socket.getPeerCertificate()
-  const names = subjectaltname.split(', ').map((name) => name.replace(/^(?:DNS|IP Address):/, ''))
+  const { subject, subjectaltname, valid_to } = socket.getPeerCertificate()
+  // Without alternative names the common name counts, as it does for Node's verification.
+  const names = (subjectaltname ?? `${subject.CN}`).split(', ').map((name) => name.replace(/^(?:DNS|IP Address):/, ''))
   answer.tls = {
     version: socket.getProtocol() ?? '',
     names: names.filter((name) => name !== '' && name.length <= NAME_CHARACTERS_MAX).slice(0, NAMES_MAX),

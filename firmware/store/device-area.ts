@@ -1,4 +1,4 @@
-/** Records that the device opens by itself in every state: key slots, TLS, network, time, logging, console. Sealed by the device key. */
+/** Records that the device opens by itself in every state: key slots, TLS, network, time, logging, console, outgoing connections. Sealed by the device key. */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../base/secret.ts'
@@ -24,12 +24,13 @@ export const CHAT_HOSTS = 'chat outgoing hosts'
 export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'
-/** JSON, like the four after it. */
+/** JSON, like the five after it. */
 export const NETWORK = 'network'
 export const NTP = 'ntp'
 export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
 export const CONSOLE = 'console'
+export const OUTGOING = 'outgoing'
 const TIME_OFFSET = 'time offset'
 /** When a backup was made last: milliseconds since 1970, as text. */
 export const LAST_BACKUP = 'last backup'
@@ -49,6 +50,7 @@ export const DEVICE_RECORDS = [
   LOGGING,
   VOCABULARY,
   CONSOLE,
+  OUTGOING,
   CHAT_HOSTS,
   TIME_OFFSET,
 ] as const

@@ -47,7 +47,7 @@ export const member = (of: Signal<Record<string, string>>, name: string): Text =
 })
 
 interface InputProps {
-  type?: 'text' | 'number' | 'search' | 'datetime-local'
+  type?: 'text' | 'number' | 'password' | 'search' | 'datetime-local'
   class?: string
   required?: boolean
   autocomplete?: string

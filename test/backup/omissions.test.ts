@@ -27,6 +27,7 @@ const SETTINGS = [
   // Single settings: clients that read the form of a NetHSM alone have them, too.
   ['ntp', '/config/ntp', { ntpIP: '192.0.2.9' }, 'nethsm'],
   ['console', '/config/console', { status: 'off' }, 'nethsm'],
+  ['outgoing', '/config/outgoing', { resolvers: ['192.0.2.9'] }, 'nethsm'],
 ] as const
 
 test('the form of a NetHSM is the default while it holds everything', async (t) => {
@@ -54,6 +55,8 @@ test('settings that are the defaults again are no omission', async (t) => {
     ['/config/ntp', { ntpIP: '192.0.2.9' }],
     ['/config/ntp', {}],
     ['/config/console', { status: 'on' }],
+    ['/config/outgoing', { resolvers: ['192.0.2.9'] }],
+    ['/config/outgoing', { resolvers: [] }],
   ] as const)
     assert.equal(await rig.status('PUT', path, { as: 'admin', json }), 204)
   assert.deepEqual(await statusOf(rig, 'admin'), { defaultFormat: 'nethsm', nethsmOmits: [] })

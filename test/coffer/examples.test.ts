@@ -101,9 +101,19 @@ test('every call of the API is made by some command', () => {
     async () => new Response(),
     async () => null,
   )
-  const files = ['start', 'keys', 'use', 'users', 'config', 'system', 'audit', 'cluster', 'chat', 'nethsm'].map(
-    (name) => execFileSync('cat', [join(import.meta.dirname, `../../tools/coffer/commands/${name}.ts`)]).toString(),
-  )
+  const files = [
+    'start',
+    'keys',
+    'use',
+    'users',
+    'config',
+    'outgoing',
+    'system',
+    'audit',
+    'cluster',
+    'chat',
+    'nethsm',
+  ].map((name) => execFileSync('cat', [join(import.meta.dirname, `../../tools/coffer/commands/${name}.ts`)]).toString())
   const text = files.join('\n')
   for (const name of Object.keys(client)) assert.ok(text.includes(`.${name}(`), `${name} is called nowhere`)
 })

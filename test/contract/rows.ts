@@ -371,6 +371,16 @@ const configuration: Row[] = [
   { method: 'PUT', path: '/config/vocabulary', states: Op, who: ['A'], success: 204, json: { members: 'both' } },
   { method: 'GET', path: '/config/console', states: Op, who: ['A'], success: 200 },
   { method: 'PUT', path: '/config/console', states: Op, who: ['A'], success: 204, json: { status: 'on' } },
+  { method: 'GET', path: '/config/outgoing', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/outgoing', states: Op, who: ['A'], success: 204, json: { publicAuthorities: true } },
+  {
+    method: 'POST',
+    path: '/config/outgoing/test',
+    states: Op,
+    who: ['A'],
+    success: 200,
+    json: { host: '127.0.0.1', port: 9, tls: false },
+  },
   {
     method: 'PUT',
     path: '/config/backup-passphrase',

@@ -1,60 +1,14 @@
 /** The real process for outgoing connections: what it can do, and its end in the middle of a job of each kind. */
 
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type FirmwareCommand, launch, linkOf } from '../../boot/supervisor/firmware-process.ts'
-import { createRelay } from '../../boot/supervisor/relay.ts'
-import { createWantedProcess } from '../../boot/supervisor/wanted-process.ts'
-import { createLog } from '../../firmware/base/log.ts'
-import { createOutgoingClient } from '../../firmware/outgoing/client.ts'
-import type { ConnectionSettings } from '../../firmware/outgoing/link.ts'
-import { connected } from '../boot/socket-pair.ts'
-import { NO_SETTINGS } from '../chat/support/outgoing.ts'
-import { buildForTests } from '../support/build.ts'
-
-const bundle = await buildForTests().then((program) => join(program, '..'))
-
-const command = (program: string, readable = [program]): FirmwareCommand => ({
-  serves: 'outgoing',
-  launcher: [],
-  program,
-  readable,
-  storeDirectory: null,
-  heapMegabytes: 48,
-})
-
-async function openProcess(t: TestContext, settings: Partial<ConnectionSettings> = {}) {
-  const relay = createRelay('outgoing')
-  const [near, pipe] = await connected(t)
-  relay.joinFirmware(near, assert.fail)
-  const lines: string[] = []
-  const launched: ChildProcess[] = []
-  const wanted = createWantedProcess({
-    name: 'outgoing',
-    command: () => command(join(bundle, 'outgoing.js')),
-    lock: null,
-    onLaunch: (process) => {
-      launched.push(process)
-      relay.joinOther(linkOf(process))
-    },
-    onDown: () => {},
-    onLines: (more) => lines.push(...more),
-  })
-  t.after(() => wanted.stop())
-  const client = createOutgoingClient({
-    pipe,
-    want: wanted.want,
-    log: createLog('error', () => {}),
-    settings: () => ({ ...NO_SETTINGS, ...settings }),
-  })
-  return { client, launched, lines }
-}
+import { launch } from '../../boot/supervisor/firmware-process.ts'
+import { bundle, command, get, openProcess } from './started.ts'
 
 /** A server of names that never answers: jobs stay in the middle of it. */
 async function silentResolver(t: TestContext) {
@@ -63,12 +17,6 @@ async function silentResolver(t: TestContext) {
   t.after(() => socket.close())
   return { resolver: `127.0.0.1:${(socket.address() as AddressInfo).port}`, asked: () => once(socket, 'message') }
 }
-
-const get = (url: string, host: string) =>
-  [
-    { method: 'GET', url, headers: {}, body: new Uint8Array(0), answerHeaders: [], timeoutMs: 10_000 },
-    { origin: 'appliance', hosts: [host] },
-  ] as const
 
 test('loopback is refused, and the process stays for the next job', async (t) => {
   const { client, launched } = await openProcess(t)

@@ -13,6 +13,10 @@ import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import type { Role } from '../../firmware/kms/domain/roles.ts'
+import { createConnector } from '../../firmware/outgoing/connect.ts'
+import type { ProbeAnswer, ProbeJob } from '../../firmware/outgoing/link.ts'
+import { probe } from '../../firmware/outgoing/probe.ts'
+import { systemNetwork } from '../../firmware/outgoing/resolve.ts'
 import { type Client, expect } from './appliance.ts'
 import { type Call as AnyCall, contentOf, type Reply, targetOf, toReply } from './client.ts'
 import { openPool } from './pool.ts'
@@ -26,6 +30,22 @@ export interface Call extends Omit<AnyCall, 'body' | 'from' | 'timeoutMs'> {
   /** A name alone has the passphrase that `Rig.user` gave it. */
   as?: string | undefined
   body?: string | Uint8Array | FormData | ReadableStream
+}
+
+/** As the process for outgoing connections does. */
+function probeHere({ configuration }: Appliance, job: Omit<ProbeJob, 'do'>): Promise<ProbeAnswer> {
+  const { proxy, authorities, ...settings } = configuration.outgoing
+  const { password, ...place } = proxy ?? { host: '', port: 0 }
+  const connector = createConnector(
+    {
+      ...settings,
+      onHost: true,
+      authorities: Buffer.from(authorities),
+      proxy: proxy && { ...place, ...(password !== undefined && { password: Buffer.from(password) }) },
+    },
+    systemNetwork({ onHost: true, resolvers: settings.resolvers }),
+  )
+  return probe(connector, { ...job, do: 'probe' }, new AbortController().signal)
 }
 
 export class Rig implements Client {
@@ -59,7 +79,8 @@ export class Rig implements Client {
     }
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
     const releaseKey = new Uint8Array(32)
-    this.#app = createApp({ appliance, log, info, releaseKey, ...more })
+    const outgoing = { probe: (job: Omit<ProbeJob, 'do'>) => probeHere(appliance, job) }
+    this.#app = createApp({ appliance, log, info, releaseKey, outgoing, ...more })
   }
 
   /** What the clock of the limit on attempts and of the audit log's budgets shows; it stands still until it is set. */

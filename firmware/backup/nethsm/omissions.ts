@@ -3,11 +3,11 @@
 import { wipe } from '../../base/secret.ts'
 import type { Ntp } from '../../channel/protocol.ts'
 import type { Records } from '../../kms/domain/collections.ts'
-import { CLUSTER_TLS_IDENTITY, CONSOLE, type DeviceArea, NTP } from '../../store/device-area.ts'
+import { CLUSTER_TLS_IDENTITY, CONSOLE, type DeviceArea, NTP, OUTGOING } from '../../store/device-area.ts'
 import { readBackupKey } from '../backup-key.ts'
 
 /** `chat` is also left out of a backup in our own form when the chat could not copy its files. */
-export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console', 'cluster-tls'] as const
+export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console', 'cluster-tls', 'outgoing'] as const
 export type Omitted = (typeof OMITTABLE)[number]
 
 /**
@@ -39,6 +39,7 @@ export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[
     ntp: Boolean(ntpIP ?? ntsName),
     console: setting<{ enabled: boolean }>(CONSOLE).enabled === false,
     'cluster-tls': device.has(CLUSTER_TLS_IDENTITY),
+    outgoing: device.has(OUTGOING),
   }
   return OMITTABLE.filter((name) => present[name])
 }

@@ -13,6 +13,7 @@ import { Form } from '../parts/loading.tsx'
 import { flat, Resource, wholeNumber } from '../parts/resource.tsx'
 import { aheadMs, applianceNow, refreshState } from '../state.ts'
 import * as words from '../words.ts'
+import { Outgoing, OutgoingTest } from './outgoing.tsx'
 import { clockWords } from './wizard.tsx'
 
 export const SettingsPage = ({ api }: ViewProps) => (
@@ -62,6 +63,8 @@ function Device({ api }: { api: Api }) {
         choices={{ logLevel: ['debug', 'info', 'warning', 'error'].map((level) => [level, level]) }}
         write={(values) => ({ ...values, port: wholeNumber(values.port, words.settingsLogPort) })}
       />
+      <Outgoing api={api} />
+      <OutgoingTest api={api} />
       <Resource
         api={api}
         path="/config/audit"

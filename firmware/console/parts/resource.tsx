@@ -21,12 +21,27 @@ export function Resource(props: {
   fields: Readonly<Record<string, string>>
   hints?: Readonly<Record<string, string>>
   choices?: Readonly<Record<string, readonly (readonly [string, string])[]>>
+  /** Members that are typed without showing them. */
+  secrets?: readonly string[]
   read?: (value: Record<string, unknown>) => Values
   write: (values: Values) => unknown
   saved?: (values: Values) => ComponentChildren
   done?: () => void
 }) {
-  const { api, path, title, about, fields, hints = {}, choices = {}, read = flat, write, saved, done: after } = props
+  const {
+    api,
+    path,
+    title,
+    about,
+    fields,
+    hints = {},
+    choices = {},
+    secrets = [],
+    read = flat,
+    write,
+    saved,
+    done: after,
+  } = props
   const draft = useSignal<Values>({})
   const loaded = useLoad(async () => {
     const shown = await api.tagged<Record<string, unknown>>(path)
@@ -60,7 +75,12 @@ export function Resource(props: {
           {Object.entries(fields).map(([name, label]) => {
             const common = { label, bind: member(draft, name), hint: hints[name] }
             const options = choices[name]
-            return options ? <Select key={name} {...common} options={options} /> : <Field key={name} {...common} />
+            const type = secrets.includes(name) ? 'password' : 'text'
+            return options ? (
+              <Select key={name} {...common} options={options} />
+            ) : (
+              <Field key={name} type={type} {...common} />
+            )
           })}
           {done.value !== null && saved?.(done.value)}
         </Form>

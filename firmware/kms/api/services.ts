@@ -8,6 +8,7 @@ import type { ChatService } from '../../chat/link/chat-service.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
+import type { OutgoingClient } from '../../outgoing/client.ts'
 import type { Stager } from '../../release/stager.ts'
 import type { Operational } from '../domain/operational.ts'
 import { type Declaration, type EndpointAccess, endpoint } from '../pipeline/endpoint.ts'
@@ -41,6 +42,8 @@ export interface Services {
   etcd?: EtcdService | undefined
   stager: Stager
   chat?: ChatService | undefined
+  /** Absent under an older boot manager. */
+  outgoing?: Pick<OutgoingClient, 'probe'> | undefined
   /** False if the start options disable the web console, regardless of the Administrators' setting. */
   console: boolean
   /** False if network settings are only stored and shown. */

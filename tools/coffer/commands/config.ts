@@ -7,6 +7,7 @@ import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
 import { readInput } from '../files.ts'
 import { SUBJECT, subjectOf } from './keys.ts'
+import { OUTGOING } from './outgoing.ts'
 import { timeOf } from './start.ts'
 
 const roles = ['Administrator'] as const
@@ -205,6 +206,7 @@ export const CONFIG: Command[] = [
       context.output.result(await context.client().logging())
     },
   },
+  ...OUTGOING,
   {
     words: 'config vocabulary',
     arguments: '[MEMBERS]',
