@@ -3,7 +3,9 @@
  * that a change of the machine's speed meets all of them, and the median ratio of the rounds. Once as the processor is,
  * once with OpenSSL's IFMA masked, as on the many processors without it (RSA signatures and decryptions only: OpenSSL uses
  * it for nothing else here). Signatures of curves also against themselves without the check they undergo before they leave:
- * what it takes of their time. ML-DSA on both kinds of multiply-add, and opening a key against our own signature with it.
+ * what it takes of their time. ML-DSA on both kinds of multiply-add, and opening a key against our own signature with it. Beside
+ * Node's OpenSSL, the slow reference, stand the other libraries that are installed (see anchors.ts): in five of the rounds each takes
+ * its turn, too, and its ratio is the median of those.
  *
  * node tools/bench/primitives.ts [--only=RSA-2048] [--rounds=45] [--generate=40] [--json=dist/bench/primitives.json]
  */
@@ -39,6 +41,7 @@ import { sign as signOnce } from '../../firmware/crypto/engine/ml-dsa/signature.
 import { openMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { generateRsa, openRsa, type RsaPrivateKey } from '../../firmware/crypto/rsa/private-key.ts'
+import { type AnchorTime, findAnchors, measureAnchors } from './anchors.ts'
 
 const RSA_SIZES = [2048, 3072, 4096] as const
 const FLOORS: Readonly<Record<string, readonly [asIs: number, masked: number]>> = {
@@ -68,6 +71,16 @@ const FLOORS: Readonly<Record<string, readonly [asIs: number, masked: number]>> 
   'ML-DSA-87 open': [0.5, 0.5],
 }
 
+/** Of the rate of other libraries. */
+const GOALS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  'Ed25519 sign': { ring: 1, 'AWS-LC': 0.37 },
+  'P-256 sign': { 'AWS-LC': 0.5 },
+  'P-384 sign': { 'AWS-LC': 1.3 },
+  'P-521 sign': { 'AWS-LC': 1.3 },
+  'ML-DSA-65 sign': { 'AWS-LC': 0.7 },
+}
+const ANCHOR_ROUNDS = 5
+
 /** OpenSSL's name of the processor's feature word 2, bit 21: AVX512-IFMA. */
 const MASKED = { OPENSSL_ia32cap: ':~0x200000' }
 
@@ -78,6 +91,7 @@ interface Subject {
   name: string
   ours: () => unknown
   openssl: () => unknown
+  /** The same signature, checked and not. */
   check?: readonly [checked: () => unknown, unchecked: () => unknown]
 }
 
@@ -90,6 +104,8 @@ interface Result {
   opensslPerSecond: number
   ratio: number
   floor: number | null
+  /** Ratios to other libraries by their names. */
+  others: Readonly<Record<string, number>>
 }
 
 const { values: options } = parseArgs({
@@ -104,8 +120,9 @@ const { values: options } = parseArgs({
 
 if (options.measure) {
   const masked = process.env.OPENSSL_ia32cap === MASKED.OPENSSL_ia32cap
+  const anchors = masked ? [] : findAnchors()
   const chosen = subjects(masked).filter(({ name }) => name.includes(options.only))
-  for (const measured of measure(chosen, masked)) console.log(JSON.stringify(measured))
+  for (const measured of measure(chosen, masked, anchors)) console.log(JSON.stringify(measured))
   for (const bits of masked ? [] : RSA_SIZES) {
     const name = `RSA-${bits} generate`
     if (Number(options.generate) > 0 && name.includes(options.only)) {
@@ -134,7 +151,7 @@ function runApart(masked: boolean): Result[] {
     .map((line) => JSON.parse(line) as Result)
 }
 
-function measure(subjects: readonly Subject[], masked: boolean): Result[] {
+function measure(subjects: readonly Subject[], masked: boolean, anchors: ReturnType<typeof findAnchors>): Result[] {
   const repeats = (work: () => unknown): number => Math.ceil(ROUND_MS / warmUp(work))
   const runQueued = (first: () => unknown, second: () => unknown) => {
     const [firstRepeats, secondRepeats] = [repeats(first), repeats(second)]
@@ -145,7 +162,10 @@ function measure(subjects: readonly Subject[], masked: boolean): Result[] {
     const [sides, checks] = [runQueued(ours, openssl), check && runQueued(...check)]
     return { name, sides, checks }
   })
+  const others: { round: number; times: AnchorTime[] }[] = []
+  const every = Math.max(1, Math.floor(Number(options.rounds) / ANCHOR_ROUNDS))
   for (let round = 0; round < Number(options.rounds); round++) {
+    if (anchors.length > 0 && round % every === 0) others.push({ round, times: measureAnchors(anchors, ROUND_MS) })
     for (const { sides, checks } of running) {
       sides.run()
       checks?.run()
@@ -153,8 +173,27 @@ function measure(subjects: readonly Subject[], masked: boolean): Result[] {
   }
   return running.map(({ name, sides, checks }) => {
     const shares = checks?.times.map(([checked, unchecked]) => 1 - unchecked / checked)
-    return { ...result(name, masked, sides.times), checkShare: shares === undefined ? null : median(shares) }
+    return {
+      ...result(name, masked, sides.times),
+      checkShare: shares === undefined ? null : median(shares),
+      others: ratiosToOthers(name, sides.times, others),
+    }
   })
+}
+
+/** Each of the rounds in which they had a turn, against our time in that round. */
+function ratiosToOthers(
+  name: string,
+  times: readonly (readonly [ours: number, openssl: number])[],
+  others: readonly { round: number; times: readonly AnchorTime[] }[],
+): Record<string, number> {
+  const ratios = new Map<string, number[]>()
+  for (const { round, times: theirs } of others)
+    for (const { library, ns } of theirs.filter((one) => one.name === name)) {
+      const all = ratios.get(library) ?? []
+      ratios.set(library, [...all, ns / 1e6 / times[round]![0]])
+    }
+  return Object.fromEntries([...ratios].map(([library, all]) => [library, median(all)]))
 }
 
 /** A key's time varies widely with luck: the mean counts. */
@@ -177,6 +216,7 @@ function result(name: string, masked: boolean, times: readonly (readonly [ours: 
     ratio: median(times.map(([ours, openssl]) => openssl / ours)),
     floor: FLOORS[name]?.[masked ? 1 : 0] ?? null,
     checkShare: null,
+    others: {},
   }
 }
 
@@ -312,15 +352,23 @@ function mlDsaSubjects(set: MlDsaSet): Subject[] {
 }
 
 function print(results: readonly Result[]): void {
-  console.log(`Engine ${engineChoice}; Node ${process.version}, ${cpus()[0]?.model}`)
+  const libraries = [...new Set(results.flatMap(({ others }) => Object.keys(others)))]
   console.log(
-    `${'operation'.padEnd(24)}${'OpenSSL'.padEnd(13)}${'ours/s'.padStart(9)}${'its/s'.padStart(9)}${'ratio'.padStart(8)}  ${'floor'.padEnd(14)}check takes`,
+    `Engine ${engineChoice}; Node ${process.version}, ${cpus()[0]?.model}; ratios to OpenSSL ${process.versions.openssl} of Node`,
   )
-  for (const { name, masked, oursPerSecond, opensslPerSecond, ratio, floor, checkShare } of results) {
+  console.log(
+    `${'operation'.padEnd(24)}${'OpenSSL'.padEnd(13)}${'ours/s'.padStart(9)}${'its/s'.padStart(9)}${'ratio'.padStart(8)}  ${'floor'.padEnd(14)}${'check takes'.padEnd(13)}${libraries.map((name) => `to ${name}`.padStart(18)).join('')}`.trimEnd(),
+  )
+  for (const { name, masked, oursPerSecond, opensslPerSecond, ratio, floor, checkShare, others } of results) {
     const rates = [oursPerSecond, opensslPerSecond].map((rate) => rate.toFixed(rate < 100 ? 1 : 0).padStart(9)).join('')
     const verdict = floor === null ? '' : `${floor}${ratio < floor ? '  missed' : ''}`
     const check = checkShare === null ? '' : `${(100 * checkShare).toFixed(1)} %`
     const line = `${name.padEnd(24)}${(masked ? 'without IFMA' : 'as it is').padEnd(13)}${rates}${ratio.toFixed(3).padStart(8)}`
-    console.log(`${line}  ${verdict.padEnd(14)}${check}`.trimEnd())
+    const beside = libraries.map((library) => (others[library]?.toFixed(2) ?? '').padStart(18)).join('')
+    console.log(`${line}  ${verdict.padEnd(14)}${check.padEnd(13)}${beside}`.trimEnd())
   }
+  for (const { name, others } of results)
+    for (const [library, goal] of Object.entries(GOALS[name] ?? {}))
+      if (others[library] !== undefined && others[library] < goal)
+        console.log(`${name}: ${others[library].toFixed(2)} of ${library}, where ${goal} is the goal`)
 }
