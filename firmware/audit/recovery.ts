@@ -27,9 +27,10 @@ export function restoreState(blocks: Blocks, linesDefault: number, report: (mess
   for (const { kind, row } of last) {
     if (row === null) continue
     const ring = ringBehind(row, restored.rings[kind])
-    const oldest = defined(blocks.after(kind, 1))
-    if (state === null) restored.rings[kind] = { ...ring, first: oldest.first, firstNumber: oldest.number }
-    else restored.rings[kind] = ring
+    if (state === null) {
+      const oldest = defined(blocks.after(kind, 1))
+      restored.rings[kind] = { ...ring, first: oldest.first, firstNumber: oldest.number }
+    } else restored.rings[kind] = ring
   }
   const newest = KINDS.map((kind) => restored.rings[kind]).reduce((a, b) => (a.sequence > b.sequence ? a : b))
   if (newest.sequence < restored.sequence) return restored

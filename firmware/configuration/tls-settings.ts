@@ -51,10 +51,14 @@ export class TlsSettings {
     this.#services = services
   }
 
+  /** Undefined until `reload` or `use`, unless there is a fallback. */
+  get identityIfAny(): TlsIdentity | undefined {
+    return this.#identity ?? this.#services.fallback?.identityIfAny
+  }
+
   /** The current identity. Its key is wiped when the identity is replaced. */
   get identity(): TlsIdentity {
-    const { fallback } = this.#services
-    return this.#identity ?? defined(fallback).identity
+    return defined(this.identityIfAny)
   }
 
   get isOwn(): boolean {

@@ -1,6 +1,5 @@
 /** The domain key under the unlock passphrase: made at provisioning, opened at an unlock, sealed anew by a change. */
 
-import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
@@ -45,8 +44,8 @@ export class DomainKeySlot {
 
   /** The one that is there stays where it fits: backups of the same domain key are known by it. */
   keepBeside({ store, device }: Disk, beside: Uint8Array): void {
-    const [slot, present] = [defined(device.get(ATTENDED)), device.get(BESIDE_ATTENDED)]
-    if (present !== null && belongsBeside(slot, present)) return
+    const [slot, present] = [device.get(ATTENDED), device.get(BESIDE_ATTENDED)]
+    if (slot !== null && present !== null && belongsBeside(slot, present)) return
     store.transaction(() => device.put(BESIDE_ATTENDED, beside))
   }
 }

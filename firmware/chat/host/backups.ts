@@ -47,8 +47,8 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
     async receive(pieces) {
       endReceiving = changes.begin() // otherwise a process that opens the current generation would erase the incoming one
       process.retry()
-      if (tls.identity === undefined) tls.reload()
-      if (tls.identity === undefined) tls.use(await makeTlsIdentity(random, undefined, tls.names))
+      if (tls.identityIfAny === undefined) tls.reload()
+      if (tls.identityIfAny === undefined) tls.use(await makeTlsIdentity(random, undefined, tls.names))
       process.want('running')
       const generation = newGeneration(random)
       await hand(await process.listening(), generation, pieces)

@@ -121,8 +121,8 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       if (isOperational) void runDetached(finishErasing) // detached from the request that unlocked the appliance
       return
     }
-    if (chatTls.identity === undefined) chatTls.reload()
-    if (chatTls.identity === undefined) {
+    if (chatTls.identityIfAny === undefined) chatTls.reload()
+    if (chatTls.identityIfAny === undefined) {
       process.fail('the key of its port cannot be read')
       return
     }

@@ -113,7 +113,7 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
     },
     async eraseRest() {
       process.retry()
-      if (chatTls.identity === undefined) chatTls.reload()
+      if (chatTls.identityIfAny === undefined) chatTls.reload()
       await eraseAll()
     },
   }
