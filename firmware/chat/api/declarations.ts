@@ -13,6 +13,7 @@ import { externalDeclarations } from './external.ts'
 import { flagDeclarations } from './flags.ts'
 import { groupDeclarations } from './groups.ts'
 import { invitationDeclarations } from './invitations.ts'
+import { passwordLinkDeclarations } from './password-links.ts'
 import { keyDeclarations } from './keys.ts'
 import { linkifierDeclarations } from './linkifiers.ts'
 import { messageDeclarations } from './messages.ts'
@@ -57,6 +58,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...flagDeclarations,
   ...groupDeclarations,
   ...invitationDeclarations,
+  ...passwordLinkDeclarations,
   ...keyDeclarations,
   ...linkifierDeclarations,
   ...messageDeclarations,

@@ -170,6 +170,8 @@ test('every endpoint that changes an account, a role, a key, a bot or a setting 
     'POST /join/:key',
     'POST /session',
     'DELETE /session',
+    'POST /users/:user_id/password_link',
+    'POST /password/:key',
   ]
   assert.deepEqual(told.toSorted(), expected.toSorted())
 })

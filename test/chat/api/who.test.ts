@@ -163,6 +163,7 @@ const CALLS: [method: string, path: string, who: keyof typeof WHO, values?: Reco
   ['DELETE', '/users/me/api_keys/9999', 'U'],
   ['POST', '/session', 'U', { device: 'x' }],
   ['DELETE', '/session', 'U'],
+  ['POST', '/users/9999/password_link', 'Adm'],
 ]
 
 const call = {} as Record<Caller, (method: string, path: string, values?: Record<string, unknown>) => Promise<Answer>>

@@ -210,6 +210,7 @@ const USE_RESERVE = [
   'POST /users/me/api_key/regenerate',
   'POST /bots/:bot_id/api_key/regenerate',
   'POST /session',
+  'POST /password/:key',
   'POST /register',
   // Settings, roles.
   'PATCH /realm',

@@ -68,6 +68,7 @@ export const BOUNDS = {
     },
   },
   password: ONE_EACH,
+  passwordLink: ONE_EACH,
   apiKey: { why: 'at most 100 of each account: an older one is revoked for a new one' },
   group: {
     of: 'user groups',

@@ -120,6 +120,17 @@ export interface BotCall {
   readonly time: number
 }
 
+/** A link with which a person sets a new password. Contract row E156. */
+export interface PasswordLink {
+  readonly userId: number
+  /** Hash of the key in the link. */
+  readonly hash: string
+  /** The administrator whose rights the link has. */
+  readonly makerId: number
+  /** Unix time in seconds. */
+  readonly expires: number
+}
+
 /** An invitation for one address, or a link that several people can use. Contract section 2.5. */
 export interface Invitation {
   readonly id: number

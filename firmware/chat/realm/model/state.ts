@@ -29,6 +29,7 @@ import {
   type NavigationView,
   type OfUser,
   type Organization,
+  type PasswordLink,
   type PushDevice,
   type PushToken,
   REALM_ID,
@@ -66,6 +67,7 @@ export interface RealmState extends Collections {
   /** Keys are user ids, ascending and joined by commas. */
   readonly conversationByUsers: Index<string, DirectConversation>
   readonly invitationByHash: Index<string, Invitation>
+  readonly passwordLinkByHash: Index<string, PasswordLink>
   readonly conversationsOf: (userId: number) => Iterable<DirectConversation>
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
   /** Keys are made by `topicKey`, members are user ids. */
@@ -114,7 +116,7 @@ function load<K extends RecordKind>(collections: MutableCollections, kind: K, re
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
   const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
-  const { linkifier, pushToken, pushDevice, clientDevice, botCall, invitation } = collections
+  const { linkifier, pushToken, pushDevice, clientDevice, botCall, invitation, passwordLink } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -153,6 +155,7 @@ function createIndexes(collections: MutableCollections) {
       ({ userId }) => userId,
     ),
     invitationByHash: indexBy(invitation, ({ hash }) => hash),
+    passwordLinkByHash: indexBy(passwordLink, ({ hash }) => hash),
     conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),
     conversationsOf: indexConversations(conversation),
     alertWordIndex: indexAlertWords(alertWords),

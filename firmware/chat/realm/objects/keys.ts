@@ -171,7 +171,7 @@ const CODES: ReadonlySet<number> = new Set(Buffer.from(ALPHABET))
 
 const isKey = (secret: Uint8Array): boolean => secret.length === KEY_LENGTH && secret.every((code) => CODES.has(code))
 
-const hashOf = (key: string | Uint8Array): string => createHash('sha256').update(key).digest('base64url')
+export const hashOf = (key: string | Uint8Array): string => createHash('sha256').update(key).digest('base64url')
 
 const isUnusedLonger = (a: ApiKey, b: ApiKey): boolean =>
   a.usedDay < b.usedDay || (a.usedDay === b.usedDay && a.id < b.id)

@@ -69,4 +69,14 @@ export function freeAddress(realm: Realm, input: string, ownId: number | null, p
 
 export const isDeactivated = (realm: Realm): boolean => organizationOf(realm.state).isDeactivated
 
-export const setPassword = (tx: Transaction, password: Password): void => tx.put('password', password)
+/** Also ends an open link for a new password. */
+export function setPassword(tx: Transaction, password: Password): void {
+  tx.put('password', password)
+  tx.remove('passwordLink', password.userId)
+}
+
+/** Ends every way to sign in by a password. */
+export function removePassword(tx: Transaction, userId: number): void {
+  tx.remove('password', userId)
+  tx.remove('passwordLink', userId)
+}

@@ -14,6 +14,7 @@ import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import { revokeKeys } from '../../objects/keys.ts'
 import { hideQueuedPictures } from '../../objects/rendering.ts'
+import { setPassword } from '../../objects/users.ts'
 import { silently } from '../channels/notices.ts'
 import type { Passwords } from '../users/passwords.ts'
 import { type Claims, checkJwtKey, readToken } from './jwt.ts'
@@ -117,7 +118,7 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
   realm.transaction((tx) => {
     const user = find()
     if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
-    tx.put('password', digest)
+    setPassword(tx, digest)
     revokeKeys(realm, tx, user)
     const organization = organizationOf(realm.state)
     if (organization.isDeactivated) tx.put('organization', { ...organization, isDeactivated: false })

@@ -10,6 +10,7 @@ import { renewKey } from '../../objects/bot-keys.ts'
 import { endedService, servicesOf } from '../../objects/bot-services.ts'
 import { type BotUser, isBot } from '../../objects/bot-view.ts'
 import { revokeKeys } from '../../objects/keys.ts'
+import { removePassword } from '../../objects/users.ts'
 import { revokeInvitationsOf } from './invitations.ts'
 import { removeDevices } from './push.ts'
 
@@ -25,7 +26,7 @@ export function confirmAddress(realm: Realm, tx: Transaction, user: User): User 
   const after = { ...user, isAddressTrusted: true }
   tx.put('user', after)
   revokeKeys(realm, tx, user)
-  tx.remove('password', user.id)
+  removePassword(tx, user.id)
   removeDevices(realm, tx, user)
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) if (isBot(bot)) endAccessOf(realm, tx, bot)
   revokeInvitationsOf(realm, tx, user.id)

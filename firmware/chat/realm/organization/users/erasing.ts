@@ -15,6 +15,7 @@ import type { Transaction } from '../../model/transaction.ts'
 import { revokeKeys } from '../../objects/keys.ts'
 import { clearStatus } from '../../objects/statuses.ts'
 import { publishPerson } from '../../objects/user-events.ts'
+import { removePassword } from '../../objects/users.ts'
 import { placeholderAddress } from '../../permissions/user-addresses.ts'
 import { removePicture } from './avatar-pictures.ts'
 import { putAddresses } from './change.ts'
@@ -82,7 +83,7 @@ function isMeant({ state }: Realm, { recipient }: PlacedRow, erasure: Erasure): 
 /** Removes everything that identifies the person, and every way to sign in. */
 function clearAccount(realm: Realm, tx: Transaction, before: User): void {
   revokeKeys(realm, tx, before)
-  tx.remove('password', before.id)
+  removePassword(tx, before.id)
   clearStatus(realm, tx, before)
   const named = { ...before, fullName: `Deleted user ${before.id}`, isDeleted: true }
   tx.put('user', named)

@@ -3,7 +3,6 @@
  * pass them on. Contract sections 2.5 and 3.8, V13.
  */
 
-import { createHash } from 'node:crypto'
 import { badRequest, ChatError, forbidden, invalidParameter } from '../../../base/error.ts'
 import { noticePerson } from '../../messages/notices.ts'
 import { BOUNDS } from '../../model/bounds.ts'
@@ -14,7 +13,7 @@ import { openText, sealText } from '../../model/secrets.ts'
 import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import { address, addressKey } from '../../model/user-names.ts'
-import { randomKey } from '../../objects/keys.ts'
+import { hashOf, randomKey } from '../../objects/keys.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
 import { canAddSubscribers } from '../../permissions/channel-rights.ts'
 import { mayInRealm } from '../../permissions/group-rights.ts'
@@ -160,8 +159,6 @@ export function publishChanged(realm: Realm, tx: Transaction, inviterId: number)
 const isOpen = (realm: Realm, { expires }: Invitation): boolean => expires === null || expires > nowOf(realm)
 
 const endOf = (time: number, minutes: number | null): number | null => (minutes === null ? null : time + minutes * 60)
-
-const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
 
 function add(
   realm: Realm,
