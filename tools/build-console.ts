@@ -7,9 +7,9 @@
 import { readFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type Metafile, type Plugin } from 'esbuild'
+import { build, type Metafile } from 'esbuild'
 import { defined } from '../firmware/base/defined.ts'
-import { PAGE_OPTIONS } from './page-build.ts'
+import { onDemandBesideMain, PAGE_OPTIONS } from './page-build.ts'
 
 interface BuiltFile {
   name: string
@@ -35,7 +35,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
     entryNames: '[hash]',
     chunkNames: '[hash]',
     splitting: true,
-    plugins: [onDemandBesideMain],
+    plugins: [onDemandBesideMain(/\/firmware\/console\/on-demand\.ts$/, './main.tsx')],
   })
   const files = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))
   const css = defined(files.find(({ name }) => name.endsWith('.css')))
@@ -48,18 +48,4 @@ export async function buildConsole(): Promise<BuiltConsole> {
     .replace('/console/main.js', `/console/${main.name}`)
     .replace('/console/style.css', `/console/${css.name}`)
   return { html, scripts: [main, ...others], css, metafile }
-}
-
-/**
- * Lets the script on demand import all of the main one, so that what both need is in the main one. Otherwise esbuild makes a third script
- * of it, whose hundreds of exports weigh 7 KB. The entry that is left of main.tsx does nothing but import the main script.
- */
-const onDemandBesideMain: Plugin = {
-  name: 'script on demand beside the main one',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /\/firmware\/console\/on-demand\.ts$/ }, ({ path }) => ({
-      contents: `import './main.tsx'\n${readFileSync(path, 'utf8')}`,
-      loader: 'ts',
-    }))
-  },
 }

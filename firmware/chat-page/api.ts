@@ -24,6 +24,8 @@ interface CallExtras {
   /** API key to use instead of the session. */
   key?: { email: string; key: string }
   headers?: Readonly<Record<string, string>>
+  /** Sent as multipart form data with the parameters. */
+  file?: File | undefined
   /** The browser completes the request even if the user leaves the page. */
   isLast?: boolean
 }
@@ -33,7 +35,7 @@ export async function call<T>(
   method: CallMethod,
   path: string,
   parameters: Readonly<Record<string, unknown>> = {},
-  { signal, key, headers, isLast = false }: CallExtras = {},
+  { signal, key, headers, file, isLast = false }: CallExtras = {},
 ): Promise<T> {
   const encoded = new URLSearchParams(
     Object.entries(parameters)
@@ -43,7 +45,7 @@ export async function call<T>(
   const isRead = method === 'GET'
   const response = await fetch(`${BASE}${path}${isRead && encoded.size > 0 ? `?${encoded}` : ''}`, {
     method,
-    ...(!isRead && { body: encoded }),
+    ...(!isRead && { body: file === undefined ? encoded : formOf(encoded, file) }),
     ...(signal && { signal }),
     headers: { ...headers, ...(key && { authorization: `Basic ${basic(key)}` }) },
     keepalive: isLast,
@@ -55,6 +57,13 @@ export async function call<T>(
   if (response.ok) return answer as T
   const { code = '', msg = response.statusText } = answer
   throw new CallRefused(response.status, code, msg, answer['retry-after'] ?? 1)
+}
+
+function formOf(parameters: URLSearchParams, file: File): FormData {
+  const form = new FormData()
+  for (const [name, value] of parameters) form.append(name, value)
+  form.append('file', file, file.name)
+  return form
 }
 
 function basic({ email, key }: { email: string; key: string }): string {

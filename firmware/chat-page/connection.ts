@@ -32,12 +32,14 @@ const SEALED_TRIES = 3 // a restarted chat process is not ready for a moment, ei
 const FETCHED = [
   ...['message', 'update_message_flags', 'realm', 'realm_user', 'subscription'],
   ...['user_settings', 'user_topic', 'recent_private_conversations', 'drafts'],
-  ...['realm_emoji', 'realm_user_groups'],
+  ...['realm_emoji', 'realm_user_groups', 'user_status', 'muted_users'],
+  ...['default_streams', 'realm_playgrounds'],
 ]
 const EVENTS = [
   ...['message', 'update_message', 'delete_message', 'update_message_flags', 'reaction'],
   ...['realm', 'realm_user', 'subscription', 'stream', 'user_topic', 'user_settings', 'drafts'],
-  ...['submessage', 'realm_emoji', 'user_group'],
+  ...['submessage', 'realm_emoji', 'user_group', 'user_status', 'muted_users'],
+  ...['default_streams', 'realm_playgrounds'],
 ]
 const CAPABILITIES = {
   notification_settings_null: true,

@@ -128,8 +128,12 @@ function newestFor(conversation: ConversationRef, without: readonly string[] = [
     })
 }
 
+/** True for a new topic that has a name but no message yet. */
+const hasTypedTopic = (key: string, { conversation }: Pick<Draft, 'conversation'>): boolean =>
+  conversation?.kind === 'topic' && conversation.topic !== '' && keyOf(conversation) !== key
+
 function keepDraft(key: string, { text, ...draft }: Draft): Promise<void> {
-  const isGone = text.value === '' && !draft.isChanged
+  const isGone = text.value === '' && !draft.isChanged && !hasTypedTopic(key, draft)
   return keep(RECORD + key, isGone ? undefined : ({ ...draft, text: text.value } satisfies KeptDraft))
 }
 

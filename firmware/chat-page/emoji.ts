@@ -38,11 +38,24 @@ const emojiOfRealm = ({ emoji }: RealmView): EmojiChoice[] =>
     .filter(({ deactivated }) => !deactivated)
     .map(({ id, name }) => ({ name, code: id, type: 'realm_emoji', names: [name] }))
 
-/** Returns names that begin with the text first. Without a text, returns popular ones. */
-export function findEmoji(all: readonly EmojiChoice[], text: string): readonly EmojiChoice[] {
+/** Codes by the name of their group in Unicode. */
+export type EmojiGroups = Readonly<Record<string, readonly string[]>>
+
+export async function loadEmojiGroups(): Promise<EmojiGroups> {
+  const { groups } = (await import('./emoji-groups.json')).default
+  return Object.fromEntries(Object.entries(groups).map(([name, codes]) => [name, codes.split(' ')]))
+}
+
+/** Returns names that begin with the text first. Without a text, returns those of the group, or popular ones. */
+export function findEmoji(
+  all: readonly EmojiChoice[],
+  text: string,
+  group?: readonly string[],
+): readonly EmojiChoice[] {
   const wanted = text.trim().toLowerCase().replaceAll(' ', '_')
   if (wanted === '') {
     const byCode = new Map(all.map((one) => [one.code, one]))
+    if (group !== undefined) return group.flatMap((code) => byCode.get(code) ?? [])
     const popular = POPULAR.flatMap((code) => byCode.get(code) ?? [])
     return [...popular, ...all.filter(({ type }) => type === 'realm_emoji')]
   }

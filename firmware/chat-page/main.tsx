@@ -6,19 +6,21 @@ import { applyTheme } from '../web/theme.ts'
 import { connect, realm, revision, stage } from './connection.ts'
 import { readPlace } from './model/conversation.ts'
 import { fragment, watchPlace } from './place.ts'
+import { AreaView } from './views/area.tsx'
 import { ChannelView } from './views/channel.tsx'
 import { ConversationView } from './views/conversation.tsx'
-import { DevicesView } from './views/devices.tsx'
 import { DraftsView, waitingMessages } from './views/drafts.tsx'
-import { Entry, JoinPage, SealedPage, SignInPage, UnreachablePage } from './views/entry.tsx'
+import { Entry, JoinPage, PasswordPage, SealedPage, SignInPage, UnreachablePage } from './views/entry.tsx'
 import { Frame } from './views/frame.tsx'
 import { InboxView } from './views/inbox.tsx'
 import * as words from './words/en.ts'
 
 function Page(): ComponentChildren {
-  const isJoining = location.pathname === '/join/' && stage.value === 'starting' && realm.value === null
-  const [, invitation] = /^#([\w-]+)\/?$/.exec(fragment.value) ?? []
-  if (isJoining && invitation !== undefined) return <JoinPage invitation={invitation} key={invitation} />
+  const [, key] = /^#([\w-]+)\/?$/.exec(fragment.value) ?? []
+  if (stage.value === 'starting' && realm.value === null && key !== undefined) {
+    if (location.pathname === '/join/') return <JoinPage invitation={key} key={key} />
+    if (location.pathname === '/password/') return <PasswordPage link={key} key={key} />
+  }
   switch (stage.value) {
     case 'starting':
       return <Entry title={words.loading}>{null}</Entry>
@@ -42,7 +44,7 @@ function Chat() {
     <Frame realm={view} place={place}>
       {place.view === 'inbox' && <InboxView realm={view} />}
       {place.view === 'drafts' && <DraftsView realm={view} waiting={waitingMessages()} />}
-      {place.view === 'devices' && <DevicesView />}
+      {place.view === 'area' && <AreaView realm={view} area={place.area} path={place.path} revision={revision.value} />}
       {place.view === 'channel' && <ChannelView realm={view} channelId={place.channelId} key={place.channelId} />}
       {place.view === 'conversation' && (
         <ConversationView
@@ -58,6 +60,6 @@ function Chat() {
 
 applyTheme()
 watchPlace()
-if (location.pathname !== '/join/' || location.hash === '') connect()
+if (!['/join/', '/password/'].includes(location.pathname) || location.hash === '') connect()
 document.getElementById('app')!.textContent = ''
 render(<Page />, document.getElementById('app')!)

@@ -34,6 +34,15 @@ export async function join(
   await openSession(await call<FreshKey>('POST', `/join/${encodeURIComponent(key)}`, parameters), device)
 }
 
+export const readPasswordLink = (key: string, signal: AbortSignal): Promise<{ realm_name: string; email: string }> =>
+  call('GET', `/password/${encodeURIComponent(key)}`, {}, { signal })
+
+/** Sets the password, and opens a session with it. */
+export async function setPasswordByLink(key: string, password: string, device: Device): Promise<void> {
+  const { email } = await call<{ email: string }>('POST', `/password/${encodeURIComponent(key)}`, { password })
+  await signIn(email, password, device)
+}
+
 /** Exchanges an API key for a session. The call revokes the key. */
 async function openSession({ email, api_key: key }: FreshKey, { device, remember }: Device): Promise<void> {
   const values = { device, remember }

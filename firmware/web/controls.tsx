@@ -58,6 +58,7 @@ interface InputProps {
   min?: number
   max?: number
   step?: number
+  onKeyDown?: (event: KeyboardEvent) => void
 }
 
 export function Field(

@@ -8,16 +8,19 @@ import { call } from '../api.ts'
 import { boxWanted } from '../box-wanted.ts'
 import { draftOf, setDraft } from '../drafts.ts'
 import { Content } from '../message/content.tsx'
+import { readBegun } from '../model/completion.ts'
 import { type ConversationRef, keyOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { send, sendTo } from '../outbox.ts'
 import { attempt } from '../problems.ts'
 import { EmojiPicker } from '../views/emoji-picker.tsx'
+import { useFitHeight } from '../views/fit-height.ts'
 import { Icon } from '../views/icons.tsx'
 import { Popover } from '../views/popover.tsx'
 import { WhenDialog } from '../views/when.tsx'
 import * as words from '../words/en.ts'
-import { SuggestionList, useCompletion } from './completion.tsx'
+import { SuggestionList, suggestionsFor, useCompletion } from './completion.tsx'
+import { SnippetPanel } from './snippet-panel.tsx'
 import { UploadList } from './upload-list.tsx'
 import { createUploads } from './uploads.ts'
 
@@ -49,16 +52,18 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
       }),
     [draftKey],
   )
-  const completion = useCompletion({ realm, field, text: text.value, set, here: keyOf(conversation) })
+  const completion = useCompletion({
+    ...{ field, text: text.value, set },
+    suggest: (box) => {
+      const begun = readBegun(box.value, box.selectionStart ?? 0)
+      if (begun === null) return null
+      const isSilent = box.value.charAt(begun.start + 1) === '_'
+      return { start: begun.start, all: suggestionsFor(realm, begun, keyOf(conversation), isSilent) }
+    },
+  })
   const isLong = [...text.value].length > realm.maxMessageLength
   const isEmpty = text.value.trim() === ''
-  useEffect(() => {
-    const box = field.current
-    if (box === null) return
-    // Fits the height to the text; the style sheet limits it.
-    box.style.height = 'auto'
-    box.style.height = `${box.scrollHeight + 2}px`
-  }, [text.value, preview.value])
+  useFitHeight(field, [text.value, preview.value])
   useEffect(() => {
     if (boxWanted.value > 0) field.current?.focus()
   }, [boxWanted.value])
@@ -169,6 +174,17 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
               choose={({ name }) => {
                 close()
                 insert(`:${name}: `)
+              }}
+            />
+          )}
+        </Popover>
+        <Popover label={words.snippets} text={<Icon name="bookmark" />}>
+          {(close) => (
+            <SnippetPanel
+              text={text.value}
+              insert={(content) => {
+                close()
+                insert(content)
               }}
             />
           )}

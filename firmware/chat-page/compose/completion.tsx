@@ -7,7 +7,6 @@ import { call } from '../api.ts'
 import { characters, findEmoji, loadEmoji } from '../emoji.ts'
 import {
   type Begun,
-  readBegun,
   SUGGESTIONS_MAX,
   type Suggestion,
   suggestChannels,
@@ -20,13 +19,16 @@ import { keyOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import * as words from '../words/en.ts'
 
+type TextBox = HTMLTextAreaElement | HTMLInputElement
+
 interface CompletionOptions {
-  realm: RealmView
-  field: RefObject<HTMLTextAreaElement | null>
+  field: RefObject<TextBox | null>
   text: string
   set: (text: string) => void
-  /** `keyOf` the conversation of the box. */
-  here: string
+  /** Suggestions for the word that begins at `start`; null if none is begun. */
+  suggest: (box: TextBox) => { start: number; all: Promise<readonly Suggestion[]> } | null
+  /** True if Enter takes a suggestion only after an arrow key. */
+  isLazy?: boolean
 }
 
 interface Completion {
@@ -43,10 +45,11 @@ interface Completion {
   onKeyDown(event: KeyboardEvent): boolean
 }
 
-export function useCompletion({ realm, field, text, set, here }: CompletionOptions): Completion {
+export function useCompletion({ field, text, set, suggest, isLazy = false }: CompletionOptions): Completion {
+  const first = isLazy ? -1 : 0
   const found = useSignal<readonly Suggestion[]>([])
-  const chosen = useSignal(0)
-  const begun = useRef<Begun | null>(null)
+  const chosen = useSignal(first)
+  const begun = useRef<{ start: number } | null>(null)
   const wanted = useRef<number | null>(null)
   const id = useId()
   useLayoutEffect(() => {
@@ -64,14 +67,14 @@ export function useCompletion({ realm, field, text, set, here }: CompletionOptio
   const look = () => {
     const box = field.current
     if (box === null) return
-    const now = readBegun(box.value, box.selectionStart)
+    const now = suggest(box)
     begun.current = now
     if (now === null) return close()
-    void suggestionsFor(realm, now, here, box.value.charAt(now.start + 1) === '_').then(
+    void now.all.then(
       (all) => {
         if (begun.current !== now) return
         found.value = all
-        chosen.value = 0
+        chosen.value = first
       },
       () => {}, // offline: no suggestions
     )
@@ -80,7 +83,7 @@ export function useCompletion({ realm, field, text, set, here }: CompletionOptio
     const [box, suggestion, now] = [field.current, found.value[at], begun.current]
     if (box === null || suggestion === undefined || now === null) return
     const { insert } = suggestion
-    set(text.slice(0, now.start) + insert + text.slice(box.selectionStart).replace(/^ /, ''))
+    set(text.slice(0, now.start) + insert + text.slice(box.selectionStart ?? 0).replace(/^ /, ''))
     wanted.current = now.start + insert.length
     close()
   }
@@ -92,7 +95,7 @@ export function useCompletion({ realm, field, text, set, here }: CompletionOptio
     attributes: {
       'aria-autocomplete': 'list',
       'aria-controls': isOpen ? id : undefined,
-      'aria-activedescendant': isOpen ? `${id}-${chosen.value}` : undefined,
+      'aria-activedescendant': isOpen && chosen.value >= 0 ? `${id}-${chosen.value}` : undefined,
     },
     look,
     close,
@@ -104,9 +107,10 @@ export function useCompletion({ realm, field, text, set, here }: CompletionOptio
       if (!isOpen || event.isComposing) return false
       const count = found.value.length
       if (event.key === 'ArrowDown') chosen.value = (chosen.value + 1) % count
-      else if (event.key === 'ArrowUp') chosen.value = (chosen.value + count - 1) % count
+      else if (event.key === 'ArrowUp') chosen.value = (Math.max(chosen.value, 0) + count - 1) % count
       else if (event.key === 'Escape') close()
-      else if ((event.key === 'Enter' && !event.ctrlKey) || event.key === 'Tab') choose(chosen.value)
+      else if (event.key === 'Enter' && !event.ctrlKey && chosen.value >= 0) choose(chosen.value)
+      else if (event.key === 'Tab') choose(Math.max(chosen.value, 0))
       else return false
       event.preventDefault()
       return true
@@ -116,7 +120,7 @@ export function useCompletion({ realm, field, text, set, here }: CompletionOptio
 
 const topicsOf = new Map<number, Promise<{ topics: { name: string }[] }>>()
 
-async function suggestionsFor(
+export async function suggestionsFor(
   realm: RealmView,
   { kind, text, channelName }: Begun,
   here: string,

@@ -102,7 +102,7 @@ export const suggestTopics = (channelName: string, topics: readonly string[], wo
     }))
 
 /** True if the name or one of its words begins with the text. */
-function matches(name: string, begun: string): boolean {
+export function matches(name: string, begun: string): boolean {
   const wanted = begun.toLowerCase()
   const all = name.toLowerCase()
   return all.startsWith(wanted) || all.split(/[\s._-]+/).some((part) => part.startsWith(wanted))

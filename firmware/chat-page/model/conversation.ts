@@ -10,9 +10,22 @@ export type ConversationRef =
 export type Place =
   | { readonly view: 'inbox' }
   | { readonly view: 'drafts' }
-  | { readonly view: 'devices' }
+  | { readonly view: 'area'; readonly area: AreaName; readonly path: readonly string[] }
   | { readonly view: 'channel'; readonly channelId: number }
   | { readonly view: 'conversation'; readonly conversation: ConversationRef; readonly near: number | null }
+
+/** Views in scripts that are loaded on demand, by the first part of their fragment. */
+export const AREAS = [
+  'search',
+  'new-direct',
+  'channels',
+  'people',
+  'user',
+  'groups',
+  'settings',
+  'organization',
+] as const
+export type AreaName = (typeof AREAS)[number]
 
 /** Key of a conversation. Topics that differ only in case are the same. */
 export const keyOf = (conversation: ConversationRef): string =>
@@ -45,7 +58,9 @@ export const narrowOf = (conversation: ConversationRef, ownId: number): { operat
 
 export const INBOX = '#inbox'
 export const DRAFTS = '#drafts'
-export const DEVICES = '#settings/devices'
+
+export const addressOfArea = (area: AreaName, ...path: readonly (string | number)[]): string =>
+  `#${[area, ...path.map((part) => encode(String(part)))].join('/')}`
 
 export function addressOf(conversation: ConversationRef, names: (id: number) => string, ownId: number): string {
   if (conversation.kind === 'topic')
@@ -63,8 +78,10 @@ export function readPlace(fragment: string, ownId: number): Place {
   const [first, ...rest] = fragment.replace(/^#\/?/, '').split('/')
   const inbox: Place = { view: 'inbox' }
   if (first === 'drafts') return { view: 'drafts' }
-  if (first === 'settings' && rest[0] === 'devices') return { view: 'devices' }
+  const area = AREAS.find((one) => one === first)
+  if (area !== undefined) return { view: 'area', area, path: rest.filter((part) => part !== '').map(decode) }
   if (first !== 'narrow') return inbox
+  if (isSearch(rest)) return { view: 'area', area: 'search', path: rest.map(decode) }
   const terms = new Map<string, string>()
   for (let at = 0; at + 1 < rest.length; at += 2) terms.set(rest[at]!, decode(rest[at + 1]!))
   const near = Number(/^\d{1,15}$/.exec(terms.get('near') ?? '')?.[0] ?? Number.NaN)
@@ -81,7 +98,11 @@ export function readPlace(fragment: string, ownId: number): Place {
   return { view: 'conversation', conversation: { kind: 'topic', channelId, topic }, ...found }
 }
 
-const encode = (text: string): string =>
+/** True if a narrow has other terms than those that name a conversation. */
+const isSearch = (path: readonly string[]): boolean =>
+  path.some((part, at) => at % 2 === 0 && !/^(channel|stream|topic|subject|dm|pm-with|near|with|)$/.test(part))
+
+export const encode = (text: string): string =>
   encodeURIComponent(text)
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('.', '.2E')

@@ -5,19 +5,31 @@ import type { MessageList } from './message-list.ts'
 import type {
   CustomEmoji,
   DraftOfServer,
+  OwnSettings,
   Participant,
+  PermissionBounds,
   Policies,
   QueueEvent,
   ReceivedMessage,
   Registered,
+  StatusOfUser,
   SubscribedChannel,
   UserGroup,
 } from './types.ts'
 import { addReceived, createUnread, type Unread } from './unread.ts'
 
+const NO_POLICY = 0
 const MUTED = 1
 const UNMUTED = 2
 const FOLLOWED = 3
+
+/** A topic that is muted, unmuted or followed. */
+interface TopicChoice {
+  readonly channelId: number
+  readonly topic: string
+  /** 1 muted, 2 unmuted, 3 followed. */
+  readonly policy: number
+}
 
 export interface RealmView {
   readonly ownId: number
@@ -26,8 +38,13 @@ export interface RealmView {
   readonly emptyTopicName: string
   readonly people: Map<number, Participant>
   readonly channels: Map<number, SubscribedChannel>
-  readonly settings: Registered['user_settings']
+  readonly settings: OwnSettings
   readonly policies: Policies
+  /** All settings of the organization, without the prefix `realm_` of their names. Contract section 2.6. */
+  readonly organization: Record<string, unknown>
+  readonly permissionBounds: PermissionBounds
+  /** By user id. Users without a status are absent. */
+  readonly statuses: Map<number, StatusOfUser>
   /** By id, including deactivated groups. */
   readonly groups: Map<number, UserGroup>
   readonly emoji: Map<string, CustomEmoji>
@@ -35,7 +52,8 @@ export interface RealmView {
   /** Newest first. */
   readonly directs: ConversationRef[]
   /** By `keyOf` the topic. */
-  readonly topicPolicies: Map<string, number>
+  readonly topicPolicies: Map<string, TopicChoice>
+  readonly mutedUsers: Set<number>
   /** By id. */
   readonly drafts: Map<number, DraftOfServer>
   /** Open message lists, which events update. */
@@ -56,10 +74,17 @@ export function createRealmView(registered: Registered): RealmView {
     name: registered.realm_name,
     maxMessageLength: registered.max_message_length,
     emptyTopicName: registered.realm_empty_topic_display_name,
-    people: new Map([...realm_non_active_users, ...cross_realm_bots, ...realm_users].map((one) => [one.user_id, one])),
+    people: new Map(
+      [...realm_non_active_users.map((one) => ({ ...one, is_active: false })), ...cross_realm_bots, ...realm_users].map(
+        (one) => [one.user_id, one],
+      ),
+    ),
     channels: new Map(registered.subscriptions.map((one) => [one.stream_id, one])),
     settings: registered.user_settings,
     policies: Object.fromEntries(POLICIES.map((name) => [name, registered[`realm_${name}`]])) as unknown as Policies,
+    organization: settingsOf(registered),
+    permissionBounds: registered.server_supported_permission_settings,
+    statuses: new Map(Object.entries(registered.user_status).map(([id, status]) => [Number(id), status])),
     groups: new Map(registered.realm_user_groups.map((one) => [one.id, one])),
     emoji: new Map(Object.entries(registered.realm_emoji)),
     unread: createUnread(registered),
@@ -69,18 +94,29 @@ export function createRealmView(registered: Registered): RealmView {
     topicPolicies: new Map(
       registered.user_topics.map(({ stream_id: channelId, topic_name: topic, visibility_policy: policy }) => [
         keyOf({ kind: 'topic', channelId, topic }),
-        policy,
+        { channelId, topic, policy },
       ]),
     ),
+    mutedUsers: new Set(registered.muted_users.map(({ id }) => id)),
     drafts: new Map(registered.drafts.map((one) => [one.id, one])),
     lists: new Set(),
   }
 }
 
+/** Collections of the register answer that are no settings. */
+const COLLECTIONS = new Set(['realm_users', 'realm_non_active_users', 'realm_user_groups', 'realm_emoji'])
+
+const settingsOf = (registered: Registered): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(registered)
+      .filter(([name]) => name.startsWith('realm_') && !COLLECTIONS.has(name))
+      .map(([name, value]) => [name.slice('realm_'.length), value]),
+  )
+
 /** True for a muted topic, or a topic of a muted channel: no counter includes them. */
 export function isMuted({ channels, topicPolicies }: RealmView, conversation: ConversationRef): boolean {
   if (conversation.kind === 'direct') return false
-  const policy = topicPolicies.get(keyOf(conversation))
+  const policy = topicPolicies.get(keyOf(conversation))?.policy
   if (policy === MUTED) return true
   return channels.get(conversation.channelId)?.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED
 }
@@ -130,7 +166,14 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
   realm: (realm, { op, property, value, data }) => {
     if (property === 'name') realm.name = value
     const changed = op === 'update_dict' ? data : { [property]: value }
+    Object.assign(realm.organization, changed)
     for (const name of POLICIES) if (name in changed) Object.assign(realm.policies, { [name]: changed[name] })
+  },
+  realm_playgrounds: ({ organization }, { realm_playgrounds: all }) => {
+    organization.playgrounds = all
+  },
+  default_streams: ({ organization }, { default_streams: all }) => {
+    organization.default_streams = all
   },
   realm_emoji: ({ emoji }, { realm_emoji: all }) => {
     emoji.clear()
@@ -151,6 +194,11 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
     if (op === 'add_subgroups') groups.set(id, { ...known, direct_subgroup_ids: [...subgroups, ...below] })
     if (op === 'remove_subgroups') groups.set(id, { ...known, direct_subgroup_ids: without(subgroups, below) })
   },
+  user_status: ({ statuses }, { user_id: id, status_text, emoji_name, emoji_code, reaction_type }) => {
+    const given = Object.entries({ status_text, emoji_name, emoji_code, reaction_type })
+    const changed = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+    statuses.set(id, { ...statuses.get(id), ...changed })
+  },
   realm_user: (realm, { person }) => {
     const before = realm.people.get(person.user_id)
     realm.people.set(person.user_id, { ...before, ...person })
@@ -164,8 +212,15 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
     if (event.op === 'update') changeChannel(realm, event.stream_id, event.property, event.value)
     if (event.op === 'delete') for (const id of event.stream_ids ?? []) realm.channels.delete(id)
   },
-  user_topic: (realm, { stream_id: channelId, topic_name: topic, visibility_policy: policy }) =>
-    void realm.topicPolicies.set(keyOf({ kind: 'topic', channelId, topic }), policy),
+  user_topic: ({ topicPolicies }, { stream_id: channelId, topic_name: topic, visibility_policy: policy }) => {
+    const key = keyOf({ kind: 'topic', channelId, topic })
+    if (policy === NO_POLICY) topicPolicies.delete(key)
+    else topicPolicies.set(key, { channelId, topic, policy })
+  },
+  muted_users: ({ mutedUsers }, { muted_users: all }) => {
+    mutedUsers.clear()
+    for (const { id } of all) mutedUsers.add(id)
+  },
   drafts: ({ drafts }, { op, drafts: added, draft, draft_id: id }) => {
     for (const one of op === 'add' ? added : op === 'update' ? [draft] : []) drafts.set(one.id, one)
     if (op === 'remove') drafts.delete(id)

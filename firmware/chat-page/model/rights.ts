@@ -1,11 +1,29 @@
-/** Rights of the account for messages, as far as the page can tell; the server decides. `chat/CONTRACT.md`, sections 7.2 to 7.4. */
+/** Rights of the account, as far as the page can tell; the server decides. `chat/CONTRACT.md`, sections 7.1 to 7.4. */
 
 import type { RealmView } from './realm.ts'
 import type { ReceivedMessage, RightHolders, UserGroup } from './types.ts'
 
+const OWNER = 100
+const ADMINISTRATOR = 200
 const MODERATOR = 300 // roles up to this one have no time limit
+const MEMBER = 400
 
-function isInGroup(realm: RealmView, value: RightHolders): boolean {
+const roleOf = ({ people, ownId }: RealmView): number => people.get(ownId)?.role ?? Number.POSITIVE_INFINITY
+
+export const isOwner = (realm: RealmView): boolean => roleOf(realm) <= OWNER
+export const isAdministrator = (realm: RealmView): boolean => roleOf(realm) <= ADMINISTRATOR
+export const isMember = (realm: RealmView): boolean => roleOf(realm) <= MEMBER
+
+/** True if the account has the right of the organization with that name, such as `can_invite_users_group`. */
+export const mayInRealm = (realm: RealmView, right: string): boolean => {
+  const holders = realm.organization[right] as RightHolders | undefined
+  return holders !== undefined && isInGroup(realm, holders)
+}
+
+export const mayInvite = (realm: RealmView): boolean =>
+  mayInRealm(realm, 'can_invite_users_group') || mayInRealm(realm, 'create_multiuse_invite_group')
+
+export function isInGroup(realm: RealmView, value: RightHolders): boolean {
   if (typeof value === 'number') return hasMember(realm, realm.groups.get(value), new Set())
   return (
     value.direct_members.includes(realm.ownId) ||
@@ -36,6 +54,5 @@ export const mayDelete = (realm: RealmView, message: ReceivedMessage, nowS: numb
     isInTime(realm, message, realm.policies.message_content_delete_limit_seconds, nowS))
 
 function isInTime(realm: RealmView, { timestamp }: ReceivedMessage, limitS: number | null, nowS: number): boolean {
-  const role = realm.people.get(realm.ownId)?.role ?? Number.POSITIVE_INFINITY
-  return limitS === null || role <= MODERATOR || nowS - timestamp < limitS
+  return limitS === null || roleOf(realm) <= MODERATOR || nowS - timestamp < limitS
 }

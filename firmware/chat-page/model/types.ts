@@ -7,6 +7,21 @@ export interface Participant {
   is_bot: boolean
   is_active?: boolean
   role?: number
+  email?: string
+  /** Null if this account may not see it. */
+  delivery_email?: string | null
+  timezone?: string
+  date_joined?: string
+  bot_type?: number | null
+  bot_owner_id?: number | null
+}
+
+/** Contract section 2.5. Absent members are empty. */
+export interface StatusOfUser {
+  status_text?: string
+  emoji_name?: string
+  emoji_code?: string
+  reaction_type?: string
 }
 
 export interface SubscribedChannel {
@@ -16,6 +31,8 @@ export interface SubscribedChannel {
   is_muted: boolean
   pin_to_top: boolean
   description: string
+  invite_only: boolean
+  is_archived: boolean
 }
 
 /** Contract section 2.5. */
@@ -45,6 +62,8 @@ export interface UserGroup {
   direct_subgroup_ids: readonly number[]
   is_system_group: boolean
   deactivated: boolean
+  /** Holders of its rights, by name. */
+  [right: `can_${string}`]: RightHolders | undefined
 }
 
 /** Holders of a right: a group, or users and groups. */
@@ -58,6 +77,23 @@ export interface CustomEmoji {
   source_url: string
   deactivated: boolean
 }
+
+/** Contract section 2.7; the page itself uses the named ones. */
+export interface OwnSettings extends Record<string, unknown> {
+  enter_sends: boolean
+  web_mark_read_on_scroll_policy: number
+  enable_drafts_synchronization: boolean
+}
+
+/** Which groups a setting accepts. Contract section 7.2. */
+export interface PermissionBound {
+  require_system_group: boolean
+  allow_nobody_group: boolean
+  allow_everyone_group: boolean
+  allowed_system_groups: readonly string[]
+}
+
+export type PermissionBounds = Readonly<Record<'realm' | 'stream' | 'group', Readonly<Record<string, PermissionBound>>>>
 
 /** Settings of the organization, without the prefix `realm_` of their names. */
 export interface Policies {
@@ -114,14 +150,13 @@ export interface Registered extends PrefixedPolicies {
   realm_non_active_users: Participant[]
   subscriptions: SubscribedChannel[]
   recent_private_conversations: { max_message_id: number; user_ids: number[] }[]
-  user_settings: {
-    enter_sends: boolean
-    web_mark_read_on_scroll_policy: number
-    enable_drafts_synchronization: boolean
-  }
+  user_settings: OwnSettings
+  user_status: Record<string, StatusOfUser>
+  server_supported_permission_settings: PermissionBounds
   drafts: DraftOfServer[]
   realm_emoji: Record<string, CustomEmoji>
   realm_user_groups: UserGroup[]
+  muted_users: { id: number }[]
   user_topics: { stream_id: number; topic_name: string; visibility_policy: number }[]
   unread_msgs: {
     pms: { other_user_id: number; unread_message_ids: number[] }[]

@@ -5,12 +5,13 @@ import { call } from '../api.ts'
 import { ComposeBox } from '../compose/box.tsx'
 import { noteFailure } from '../connection.ts'
 import { conversationOfDraft, draftOf, setDraft } from '../drafts.ts'
-import type { ConversationRef } from '../model/conversation.ts'
+import { addressOfArea, type ConversationRef } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { linkTo, topicName } from '../names.ts'
 import { go } from '../place.ts'
 import * as words from '../words/en.ts'
 import { ChannelMark, ViewTitle } from './frame.tsx'
+import { Icon } from './icons.tsx'
 import { Count } from './parts.tsx'
 import { Problem } from './problem.tsx'
 
@@ -50,17 +51,28 @@ export function ChannelView({ realm, channelId }: { realm: RealmView; channelId:
     return (
       <div class="view">
         <ViewTitle title={`#${channelId}`} />
-        <p class="empty">{words.notInChannel}</p>
+        <p class="empty">
+          {words.notInChannel} <a href={addressOfArea('channels', channelId)}>{words.showChannel}</a>
+        </p>
       </div>
     )
-  const topic: ConversationRef = { kind: 'topic', channelId, topic: name.value.trim() }
+  const topic = { kind: 'topic', channelId, topic: name.value.trim() } as const
   const keepTopic = () => {
-    const topic: ConversationRef = { kind: 'topic', channelId, topic: name.value.trim() }
-    void setDraft(draftKey, draftOf(draftKey, topic).value, topic)
+    const typed = { ...topic, topic: name.value.trim() }
+    void setDraft(draftKey, draftOf(draftKey, typed).value, typed)
   }
   return (
     <div class="view filled">
-      <ViewTitle title={`#${channel.name}`} before={<ChannelMark color={channel.color} />} />
+      <ViewTitle title={`#${channel.name}`} before={<ChannelMark color={channel.color} />}>
+        <a
+          class="icon-link"
+          href={addressOfArea('channels', channelId)}
+          aria-label={words.settingsOf(`#${channel.name}`)}
+          title={words.settings}
+        >
+          <Icon name="gear" />
+        </a>
+      </ViewTitle>
       <section class="scroll-area" aria-label={words.channelTopics(channel.name)}>
         {channel.description && <p class="soft">{channel.description}</p>}
         <Problem error={failure.value} />
@@ -86,7 +98,10 @@ export function ChannelView({ realm, channelId }: { realm: RealmView; channelId:
         draftKey={draftKey}
         label={words.messageTo(`#${channel.name}`)}
         before={<Field label={words.topic} bind={name} also={keepTopic} maxLength={60} />}
-        sent={() => go(linkTo(realm, topic))}
+        sent={() => {
+          void setDraft(draftKey, '', { ...topic, topic: '' })
+          go(linkTo(realm, topic))
+        }}
       />
     </div>
   )

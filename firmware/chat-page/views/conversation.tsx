@@ -13,6 +13,7 @@ import { ChannelMark, ViewTitle } from './frame.tsx'
 import { useMarkRead } from './mark-read.ts'
 import { Messages, pendingOf } from './messages.tsx'
 import { Problem } from './problem.tsx'
+import { TopicMenu } from './topic-menu.tsx'
 
 export function ConversationView(props: { realm: RealmView; conversation: ConversationRef; near: number | null }) {
   const { realm, conversation, near } = props
@@ -72,7 +73,7 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
   }
   return (
     <div class="view filled">
-      <Title realm={realm} conversation={conversation} />
+      <Title realm={realm} conversation={conversation} newestId={list?.messages.at(-1)?.id} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
       <section class="scroll-area" ref={scroller} onScroll={onScroll} tabIndex={0} aria-label={words.messages}>
         <Problem error={failure.value} also={<Action onClick={() => open(near)}>{words.again}</Action>} />
@@ -100,7 +101,8 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
 /** GET /messages treats an integer at or above it as the newest message. */
 const NEWEST = 10_000_000_000_000_000
 
-function Title({ realm, conversation }: { realm: RealmView; conversation: ConversationRef }) {
+function Title(props: { realm: RealmView; conversation: ConversationRef; newestId: number | undefined }) {
+  const { realm, conversation, newestId } = props
   const channel = conversation.kind === 'topic' ? realm.channels.get(conversation.channelId) : undefined
   return (
     <ViewTitle
@@ -118,6 +120,8 @@ function Title({ realm, conversation }: { realm: RealmView; conversation: Conver
           </>
         )
       }
-    />
+    >
+      {conversation.kind === 'topic' && <TopicMenu realm={realm} topic={conversation} newestId={newestId} />}
+    </ViewTitle>
   )
 }

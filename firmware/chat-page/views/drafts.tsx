@@ -81,8 +81,8 @@ function Later({ realm }: { realm: RealmView }) {
     call<{ scheduled_messages: Scheduled[] }>('GET', '/scheduled_messages', {}, { signal }),
   )
   const reminders = useLoaded((signal) => call<{ reminders: Reminder[] }>('GET', '/reminders', {}, { signal }))
-  const removeThen = async (path: string, load: () => Promise<void>) => {
-    await attempt(call('DELETE', path))
+  const removeThen = async (removal: Promise<unknown>, load: () => Promise<void>) => {
+    await attempt(removal)
     await load()
   }
   return (
@@ -95,7 +95,9 @@ function Later({ realm }: { realm: RealmView }) {
             realm={realm}
             conversation={placeOfScheduled(one, realm.ownId)}
             text={one.content}
-            remove={() => void removeThen(`/scheduled_messages/${one.scheduled_message_id}`, scheduled.load)}
+            remove={() =>
+              void removeThen(call('DELETE', `/scheduled_messages/${one.scheduled_message_id}`), scheduled.load)
+            }
           >
             <p class={one.failed ? 'error' : 'soft'}>
               {words.dateAndTime(new Date(one.scheduled_delivery_timestamp * 1000))}
@@ -111,7 +113,7 @@ function Later({ realm }: { realm: RealmView }) {
             realm={realm}
             conversation={null}
             text={one.content}
-            remove={() => void removeThen(`/reminders/${one.reminder_id}`, reminders.load)}
+            remove={() => void removeThen(call('DELETE', `/reminders/${one.reminder_id}`), reminders.load)}
           >
             <p class="soft">{words.dateAndTime(new Date(one.scheduled_delivery_timestamp * 1000))}</p>
           </Entry>

@@ -9,6 +9,7 @@ import { noteFailure } from '../connection.ts'
 import { draftOf, setDraft } from '../drafts.ts'
 import { fetchContent } from '../quote.ts'
 import * as words from '../words/en.ts'
+import { useFitHeight } from './fit-height.ts'
 import { Problem } from './problem.tsx'
 
 export function EditMessage({ id, close }: { id: number; close: () => void }) {
@@ -24,12 +25,7 @@ export function EditMessage({ id, close }: { id: number; close: () => void }) {
       if (text.value === '') await setDraft(key, before.value)
     })
   }, [id])
-  useEffect(() => {
-    const box = field.current
-    if (box === null) return
-    box.style.height = 'auto'
-    box.style.height = `${box.scrollHeight + 2}px`
-  }, [text.value, before.value])
+  useFitHeight(field, [text.value, before.value])
   useEffect(() => field.current?.focus(), [before.value === null])
   const end = () => {
     void setDraft(key, '')

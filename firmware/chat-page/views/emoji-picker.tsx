@@ -1,7 +1,15 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Field } from '../../web/controls.tsx'
-import { characters, type EmojiChoice, findEmoji, loadEmoji, pictureOf } from '../emoji.ts'
+import {
+  characters,
+  type EmojiChoice,
+  type EmojiGroups,
+  findEmoji,
+  loadEmoji,
+  loadEmojiGroups,
+  pictureOf,
+} from '../emoji.ts'
 import type { RealmView } from '../model/realm.ts'
 import * as words from '../words/en.ts'
 import { Problem } from './problem.tsx'
@@ -10,7 +18,15 @@ export function EmojiPicker({ realm, choose }: { realm: RealmView; choose: (emoj
   const all = useSignal<readonly EmojiChoice[]>([])
   const failure = useSignal<unknown>(null)
   const text = useSignal('')
+  const groups = useSignal<EmojiGroups>({})
+  const group = useSignal<string | null>(null)
   useEffect(() => {
+    loadEmojiGroups().then(
+      (loaded) => {
+        groups.value = loaded
+      },
+      () => {}, // the popular ones and the search remain
+    )
     loadEmoji(realm).then(
       (loaded) => {
         all.value = loaded
@@ -20,10 +36,30 @@ export function EmojiPicker({ realm, choose }: { realm: RealmView; choose: (emoj
       },
     )
   }, [])
-  const found = findEmoji(all.value, text.value)
+  const codes = group.value === null ? undefined : groups.value[group.value]
+  const found = findEmoji(all.value, text.value, codes)
   return (
     <div class="emoji-picker">
       <Field label={words.findEmoji} bind={text} type="search" />
+      <fieldset class="emoji-groups">
+        <legend class="hidden">{words.emojiGroups}</legend>
+        {[null, ...Object.keys(groups.value)].map((one) => (
+          <button
+            type="button"
+            class="icon"
+            key={one}
+            aria-pressed={text.value === '' && group.value === one}
+            aria-label={words.emojiGroup(one)}
+            title={words.emojiGroup(one)}
+            onClick={() => {
+              text.value = ''
+              group.value = one
+            }}
+          >
+            <span class="emoji">{one === null ? '★' : characters(groups.value[one]?.[0] ?? '')}</span>
+          </button>
+        ))}
+      </fieldset>
       <Problem error={failure.value} />
       {all.value.length > 0 && found.length === 0 && <p class="hint">{words.noEmoji}</p>}
       <div class="emoji-grid">

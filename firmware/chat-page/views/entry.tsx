@@ -9,8 +9,17 @@ import { useRun } from '../../web/run.ts'
 import { CallRefused } from '../api.ts'
 import { connect, SEALED_WAIT_MS, signedOutBecause } from '../connection.ts'
 import { fragment } from '../place.ts'
-import { deviceName, type Invited, join, readInvitation, signIn } from '../session.ts'
+import {
+  deviceName,
+  type Invited,
+  join,
+  readInvitation,
+  readPasswordLink,
+  setPasswordByLink,
+  signIn,
+} from '../session.ts'
 import * as words from '../words/en.ts'
+import { PasswordField } from './password-field.tsx'
 import { Problem } from './problem.tsx'
 
 /** A centered card. Its heading takes the focus. */
@@ -60,7 +69,7 @@ export function SignInPage() {
       )}
       <EntryForm action={words.signIn} busy={run.busy.value} submit={submit} error={isWrong ? null : run.error.value}>
         <Field label={words.email} bind={email} autocomplete="username" autocapitalize="off" required />
-        <Password field={password} error={isWrong ? words.wrongPassword : undefined} />
+        <PasswordField field={password} error={isWrong ? words.wrongPassword : undefined} />
         {device.fields}
       </EntryForm>
     </Entry>
@@ -68,8 +77,36 @@ export function SignInPage() {
 }
 
 /** `invitation` is the key after the `#` of the address; it is sent only to this server. */
-export function JoinPage({ invitation }: { invitation: string }) {
-  const invited = useSignal<Invited | null>(null)
+export const JoinPage = ({ invitation }: { invitation: string }) => (
+  <LinkPage
+    action={words.joinAction}
+    read={(signal) => readInvitation(invitation, signal)}
+    gone={{ title: words.joinGone, text: words.joinGoneText }}
+  >
+    {(invited) => <JoinForm invitation={invitation} invited={invited} />}
+  </LinkPage>
+)
+
+/** `link` is the key after the `#` of the address. */
+export const PasswordPage = ({ link }: { link: string }) => (
+  <LinkPage
+    action={words.setPassword}
+    read={(signal) => readPasswordLink(link, signal)}
+    gone={{ title: words.linkGone, text: words.linkGoneText }}
+  >
+    {({ email, realm_name: realmName }) => <PasswordForm link={link} email={email} realmName={realmName} />}
+  </LinkPage>
+)
+
+/** Asks the server about the key of a link. While the appliance is locked, asks again. */
+function LinkPage<T>(props: {
+  action: string
+  read: (signal: AbortSignal) => Promise<T>
+  gone: { title: string; text: string }
+  children: (found: T) => ComponentChildren
+}) {
+  const { action, read, gone, children } = props
+  const found = useSignal<T | null>(null)
   const failure = useSignal<unknown>(null)
   const tries = useSignal(0)
   const isSealed = failure.value instanceof CallRefused && failure.value.code === 'SERVER_NOT_READY'
@@ -79,9 +116,9 @@ export function JoinPage({ invitation }: { invitation: string }) {
   }, [failure.value])
   useEffect(() => {
     const controller = new AbortController()
-    readInvitation(invitation, controller.signal).then(
-      (found) => {
-        invited.value = found
+    read(controller.signal).then(
+      (answer) => {
+        found.value = answer
         failure.value = null
       },
       (error: unknown) => {
@@ -89,23 +126,46 @@ export function JoinPage({ invitation }: { invitation: string }) {
       },
     )
     return () => controller.abort()
-  }, [invitation, tries.value])
+  }, [tries.value])
   if (failure.value instanceof CallRefused && failure.value.status === 404)
     return (
-      <Entry title={words.joinGone} key="gone">
-        <p>{words.joinGoneText}</p>
+      <Entry title={gone.title} key="gone">
+        <p>{gone.text}</p>
         <a href="/">{words.joinSignIn}</a>
       </Entry>
     )
   if (isSealed) return <SealedPage />
   if (failure.value)
     return (
-      <Entry title={words.joinAction} key="failed">
+      <Entry title={action} key="failed">
         <Problem error={failure.value} also={<Action onClick={() => location.reload()}>{words.again}</Action>} />
       </Entry>
     )
-  if (invited.value === null) return <Entry title={words.loading}>{null}</Entry>
-  return <JoinForm invitation={invitation} invited={invited.value} />
+  if (found.value === null) return <Entry title={words.loading}>{null}</Entry>
+  return <>{children(found.value)}</>
+}
+
+function PasswordForm({ link, email, realmName }: { link: string; email: string; realmName: string }) {
+  const password = useRef<HTMLInputElement>(null)
+  const device = useDevice()
+  const run = useRun()
+  const submit = async () => {
+    const text = password.current?.value ?? ''
+    if (text === '') return
+    if (await run.start(words.saving, () => setPasswordByLink(link, text, device.read()))) enter()
+  }
+  return (
+    <Entry title={words.setPasswordTitle(realmName)} key="form">
+      <p>{words.setPasswordLead}</p>
+      <EntryForm action={words.setPassword} busy={run.busy.value} submit={submit} error={run.error.value}>
+        <p>
+          <span class="soft">{words.email}</span> <span class="id">{email}</span>
+        </p>
+        <PasswordField field={password} label={words.newPassword} isNew />
+        {device.fields}
+      </EntryForm>
+    </Entry>
+  )
 }
 
 function JoinForm({ invitation, invited }: { invitation: string; invited: Invited }) {
@@ -133,7 +193,7 @@ function JoinForm({ invitation, invited }: { invitation: string; invited: Invite
           </p>
         )}
         <Field label={words.fullName} bind={name} autocomplete="name" required />
-        <Password field={password} isNew hint={words.joinPasswordHint} />
+        <PasswordField field={password} isNew hint={words.joinPasswordHint} />
         {device.fields}
       </EntryForm>
       <a href="/">{words.joinSignIn}</a>
@@ -187,49 +247,6 @@ function EntryForm(props: {
         {action}
       </Action>
     </form>
-  )
-}
-
-/** The password stays in the input field: no signal, attribute or storage contains it. */
-function Password(props: {
-  field: { current: HTMLInputElement | null }
-  isNew?: boolean
-  hint?: string
-  error?: string | undefined
-}) {
-  const { field, isNew = false, hint, error } = props
-  const id = useId()
-  const isShown = useSignal(false)
-  return (
-    <div class="field">
-      <label for={id}>{words.password}</label>
-      <div class="reveal">
-        <input
-          ref={field}
-          id={id}
-          type={(isShown.value ? 'text' : 'password') as 'password'}
-          autocomplete={isNew ? 'new-password' : 'current-password'}
-          autocapitalize="off"
-          spellcheck={false}
-          required
-          aria-invalid={error ? 'true' : undefined}
-          aria-describedby={`${id}-about`}
-        />
-        <button
-          type="button"
-          aria-pressed={isShown.value}
-          aria-label={`${words.show}: ${words.password}`}
-          onClick={() => {
-            isShown.value = !isShown.value
-          }}
-        >
-          {isShown.value ? words.hide : words.show}
-        </button>
-      </div>
-      <span id={`${id}-about`} aria-live="polite">
-        {error ? <span class="error">{error}</span> : hint && <span class="hint">{hint}</span>}
-      </span>
-    </div>
   )
 }
 

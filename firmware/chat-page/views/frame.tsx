@@ -5,8 +5,17 @@ import { Mark } from '../../web/mark.tsx'
 import { useRun } from '../../web/run.ts'
 import { theme } from '../../web/theme.ts'
 import { disconnect, isOffline } from '../connection.ts'
-import { type ConversationRef, DEVICES, DRAFTS, INBOX, keyOf, type Place } from '../model/conversation.ts'
+import {
+  type AreaName,
+  addressOfArea,
+  type ConversationRef,
+  DRAFTS,
+  INBOX,
+  keyOf,
+  type Place,
+} from '../model/conversation.ts'
 import { isMuted, type RealmView } from '../model/realm.ts'
+import { isAdministrator, mayInvite } from '../model/rights.ts'
 import { linkTo, linkToChannel, personName, shortName } from '../names.ts'
 import { outbox } from '../outbox.ts'
 import { fragment } from '../place.ts'
@@ -80,9 +89,9 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
   const { realm, place, total, refused } = props
   const here = place.view === 'conversation' ? keyOf(place.conversation) : ''
   const groups = realm.unread.groups()
-  const channels = [...realm.channels.values()].sort(
-    (a, b) => Number(b.pin_to_top) - Number(a.pin_to_top) || a.name.localeCompare(b.name),
-  )
+  const channels = [...realm.channels.values()]
+    .filter(({ is_archived: isArchived }) => !isArchived)
+    .sort((a, b) => Number(b.pin_to_top) - Number(a.pin_to_top) || a.name.localeCompare(b.name))
   const topicsOf = (id: number): ConversationRef[] => {
     const shown = groups
       .map(({ conversation }) => conversation)
@@ -97,11 +106,17 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
         <span>{words.inbox}</span>
         <Count value={total} />
       </a>
+      <AreaLinks place={place} />
       <a class="row-link" href={DRAFTS} aria-current={place.view === 'drafts' ? 'page' : undefined}>
         <span>{words.drafts}</span>
         {refused > 0 && <span class="mention">{words.refusedCount(refused)}</span>}
       </a>
-      {realm.directs.length > 0 && <h2>{words.direct}</h2>}
+      <h2>
+        {words.direct}
+        <a class="add" href={addressOfArea('new-direct')} aria-label={words.newDirect} title={words.newDirect}>
+          +
+        </a>
+      </h2>
       <ul>
         {realm.directs.slice(0, DIRECTS_MAX).map((conversation) => (
           <li key={keyOf(conversation)}>
@@ -109,7 +124,12 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
           </li>
         ))}
       </ul>
-      {channels.length > 0 && <h2>{words.channels}</h2>}
+      <h2>
+        {words.channels}
+        <a class="add" href={addressOfArea('channels')} aria-label={words.browseChannels} title={words.browseChannels}>
+          +
+        </a>
+      </h2>
       <ul>
         {channels.map((channel) => (
           <li key={channel.stream_id} class={channel.is_muted ? 'muted' : undefined}>
@@ -135,6 +155,24 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
       </ul>
     </nav>
   )
+}
+
+/** Links to views that have no conversation. */
+function AreaLinks({ place }: { place: Place }) {
+  const all: [AreaName, string][] = [
+    ['search', words.search],
+    ['people', words.people],
+  ]
+  return all.map(([area, text]) => (
+    <a
+      key={area}
+      class="row-link"
+      href={addressOfArea(area)}
+      aria-current={place.view === 'area' && place.area === area ? 'page' : undefined}
+    >
+      <span>{text}</span>
+    </a>
+  ))
 }
 
 function ConversationLink(props: { realm: RealmView; conversation: ConversationRef; isHere: boolean }) {
@@ -167,7 +205,11 @@ function Menu({ realm }: { realm: RealmView }) {
       <div class="menu">
         <strong>{personName(realm, realm.ownId)}</strong>
         <a href={DRAFTS}>{words.drafts}</a>
-        <a href={DEVICES}>{words.devices}</a>
+        <a href={addressOfArea('settings', 'profile')}>{words.settings}</a>
+        <a href={addressOfArea('settings', 'devices')}>{words.devices}</a>
+        {(isAdministrator(realm) || mayInvite(realm)) && (
+          <a href={addressOfArea('organization')}>{words.organization}</a>
+        )}
         <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
         {waiting > 0 && <p class="error">{words.signOutLoses(waiting)}</p>}
         <Action

@@ -1,6 +1,6 @@
 /** The inbox: conversations with unread messages, direct ones first, then by channel. */
 
-import { type ConversationRef, keyOf } from '../model/conversation.ts'
+import { type AreaName, addressOfArea, type ConversationRef, keyOf } from '../model/conversation.ts'
 import { isMuted, type RealmView } from '../model/realm.ts'
 import type { UnreadGroup } from '../model/unread.ts'
 import { channelName, linkTo, linkToChannel, shortName } from '../names.ts'
@@ -75,26 +75,35 @@ function Faces({ realm, conversation }: { realm: RealmView; conversation: Conver
   return <Face person={realm.people.get(first)} size="small" />
 }
 
+const asRead = (conversation: ConversationRef): UnreadGroup => ({ conversation, ids: [], isMentioned: false })
+
+const LINKS: readonly (readonly [AreaName, string])[] = [
+  ['search', words.search],
+  ['new-direct', words.newDirect],
+  ['people', words.people],
+  ['channels', words.browseChannels],
+]
+
 /** Narrow screens have no sidebar, so this list leads to conversations without unread messages. */
 function AllChannels({ realm }: { realm: RealmView }) {
-  const channels = [...realm.channels.values()].sort((a, b) => a.name.localeCompare(b.name))
+  const channels = [...realm.channels.values()]
+    .filter(({ is_archived: isArchived }) => !isArchived)
+    .sort((a, b) => a.name.localeCompare(b.name))
   return (
     <div class="narrow-only">
+      <ul class="rows spaced">
+        {LINKS.map(([area, text]) => (
+          <li key={area}>
+            <a class="row-link" href={addressOfArea(area)}>
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
       {realm.directs.length > 0 && (
         <section class="group">
           <h2>{words.direct}</h2>
-          <ul class="rows">
-            {realm.directs.map((conversation) => (
-              <li key={keyOf(conversation)}>
-                <a class="row-link" href={linkTo(realm, conversation)}>
-                  <span>
-                    <Faces realm={realm} conversation={conversation} />
-                    {shortName(realm, conversation)}
-                  </span>
-                </a>
-              </li>
-            ))}
-          </ul>
+          <Rows realm={realm} groups={realm.directs.map(asRead)} />
         </section>
       )}
       {channels.length > 0 && (

@@ -1,24 +1,30 @@
 /** Actions on a message, shown beside the one that is pointed at or focused. */
 
-import { Action, Dialog } from '../../web/controls.tsx'
-import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
 import { boxWanted } from '../box-wanted.ts'
+import { conversationOf, narrowOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { mayDelete, mayEdit } from '../model/rights.ts'
 import type { ReceivedMessage } from '../model/types.ts'
 import { attempt } from '../problems.ts'
 import { linkToMessage, quote } from '../quote.ts'
 import * as words from '../words/en.ts'
+import { loadMore } from './area.tsx'
 import { EmojiPicker } from './emoji-picker.tsx'
+import { ConfirmDialog } from './form-dialog.tsx'
 import { Icon } from './icons.tsx'
+import { useLoaded } from './loaded.ts'
+import { MenuItem } from './menu-item.tsx'
 import { Popover } from './popover.tsx'
 import { Problem } from './problem.tsx'
 import { react } from './reactions.tsx'
 import { WhenDialog } from './when.tsx'
 
+/** Dialogs in a script of their own. */
+type Detail = 'history' | 'readers' | 'report'
+
 /** Dialog that an act opens first. */
-export type MessageQuestion = 'delete' | 'remind'
+export type MessageQuestion = 'delete' | 'remind' | Detail
 
 interface ActionsProps {
   realm: RealmView
@@ -65,6 +71,21 @@ export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
             <MenuItem label={isStarred ? words.unstar : words.star} close={closeMenu} act={() => void star()} />
             <MenuItem label={words.copyLink} close={closeMenu} act={() => void attempt(copyLink())} />
             <MenuItem label={words.remind} close={closeMenu} act={() => ask('remind')} />
+            <MenuItem
+              label={words.markUnread}
+              close={closeMenu}
+              act={() => void attempt(markUnreadFrom(realm, message))}
+            />
+            {message.last_edit_timestamp !== undefined &&
+              realm.organization.message_edit_history_visibility_policy !== 'none' && (
+                <MenuItem label={words.history} close={closeMenu} act={() => ask('history')} />
+              )}
+            {realm.organization.enable_read_receipts === true && (
+              <MenuItem label={words.readBy} close={closeMenu} act={() => ask('readers')} />
+            )}
+            {realm.organization.moderation_request_channel_id !== NO_CHANNEL && message.sender_id !== realm.ownId && (
+              <MenuItem label={words.report} close={closeMenu} act={() => ask('report')} />
+            )}
             {mayDelete(realm, message, nowS) && (
               <MenuItem label={words.remove} close={closeMenu} act={() => ask('delete')} />
             )}
@@ -75,10 +96,48 @@ export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
   )
 }
 
+const NO_CHANNEL = -1
+const MARKED_AT_ONCE = 5000 // the API's bound
+
+/** Marks the message and all later ones of its conversation. */
+async function markUnreadFrom(realm: RealmView, message: ReceivedMessage): Promise<void> {
+  await call('POST', '/messages/flags/narrow', {
+    ...{ anchor: message.id, num_before: 0, num_after: MARKED_AT_ONCE - 1, op: 'remove', flag: 'read' },
+    narrow: narrowOf(conversationOf(message, realm.ownId), realm.ownId),
+  })
+}
+
+function DetailDialog(props: { realm: RealmView; detail: Detail; messageId: number; close: () => void }) {
+  const { detail, ...shared } = props
+  const { value, failure } = useLoaded(loadMore)
+  if (value.value === null) return <Problem error={failure.value} />
+  const { HistoryDialog, ReadersDialog, ReportDialog } = value.value
+  if (detail === 'history') return <HistoryDialog {...shared} />
+  return detail === 'readers' ? <ReadersDialog {...shared} /> : <ReportDialog {...shared} />
+}
+
 /** Rendered outside the list, since the pointed-at message changes while the dialog is open. */
-export function MessageDialog(props: { question: MessageQuestion; messageId: number; close: () => void }) {
-  const { question, messageId, close } = props
-  if (question === 'delete') return <DeleteDialog messageId={messageId} close={close} />
+export function MessageDialog(props: {
+  realm: RealmView
+  question: MessageQuestion
+  messageId: number
+  close: () => void
+}) {
+  const { realm, question, messageId, close } = props
+  if (question === 'history' || question === 'readers' || question === 'report')
+    return <DetailDialog realm={realm} detail={question} messageId={messageId} close={close} />
+  if (question === 'delete')
+    return (
+      <ConfirmDialog
+        title={words.deleteTitle}
+        action={words.remove}
+        busy={words.deleting}
+        act={() => call('DELETE', `/messages/${messageId}`)}
+        close={close}
+      >
+        <p>{words.deleteText}</p>
+      </ConfirmDialog>
+    )
   return (
     <WhenDialog
       title={words.remind}
@@ -86,38 +145,5 @@ export function MessageDialog(props: { question: MessageQuestion; messageId: num
       close={close}
       choose={(timeS) => call('POST', '/reminders', { message_id: messageId, scheduled_delivery_timestamp: timeS })}
     />
-  )
-}
-
-function MenuItem({ label, close, act }: { label: string; close: () => void; act: () => void }) {
-  return (
-    <button
-      type="button"
-      onClick={() => {
-        close()
-        act()
-      }}
-    >
-      {label}
-    </button>
-  )
-}
-
-function DeleteDialog({ messageId, close }: { messageId: number; close: () => void }) {
-  const run = useRun()
-  const act = async () => {
-    if (await run.start(words.deleting, () => call('DELETE', `/messages/${messageId}`))) close()
-  }
-  return (
-    <Dialog title={words.deleteTitle} close={close}>
-      <p>{words.deleteText}</p>
-      <Problem error={run.error.value} />
-      <div class="row">
-        <Action kind="danger" busy={run.busy.value} onClick={() => void act()}>
-          {words.remove}
-        </Action>
-        <Action onClick={close}>{words.cancel}</Action>
-      </div>
-    </Dialog>
   )
 }

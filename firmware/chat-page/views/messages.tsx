@@ -89,7 +89,7 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
   return (
     <>
       {rows}
-      {asked !== null && <MessageDialog {...asked} close={() => ask(null)} />}
+      {asked !== null && <MessageDialog realm={realm} {...asked} close={() => ask(null)} />}
     </>
   )
 }

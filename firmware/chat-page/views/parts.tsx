@@ -8,7 +8,7 @@ export function Face({
   size = 'large',
 }: {
   person: Pick<Participant, 'full_name' | 'avatar_url'> | undefined
-  size?: 'small' | 'large'
+  size?: 'small' | 'large' | 'huge'
 }) {
   const src = person?.avatar_url ? ownMedia(person.avatar_url, location.origin) : null
   return src === null ? (

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 
 const GAP_PX = 4
 const MARGIN_PX = 8
@@ -28,6 +28,13 @@ export function Popover(props: {
     box.style.top = `${Math.max(MARGIN_PX, top)}px`
     box.style.left = `${Math.max(MARGIN_PX, Math.min(from.right - width, innerWidth - width - MARGIN_PX))}px`
   }
+  // Content that is loaded later changes the size of the panel.
+  useEffect(() => {
+    if (!isOpen.value || panel.current === null) return
+    const observer = new ResizeObserver(place)
+    observer.observe(panel.current)
+    return () => observer.disconnect()
+  }, [isOpen.value])
   const close = () => {
     panel.current?.hidePopover()
     button.current?.focus()
@@ -55,7 +62,6 @@ export function Popover(props: {
           isOpen.value = (event as unknown as ToggleEvent).newState === 'open'
           if (!isOpen.value) return
           requestAnimationFrame(() => {
-            place()
             panel.current?.querySelector<HTMLElement>('input, button, a')?.focus()
           })
         }}

@@ -12,8 +12,8 @@ type ChosenEmoji = Pick<ReactionOfMessage, 'emoji_name' | 'emoji_code' | 'reacti
 
 export const react = (messageId: number, isAdded: boolean, emoji: ChosenEmoji): Promise<boolean> => {
   const { emoji_name, emoji_code, reaction_type } = emoji
-  const path = `/messages/${messageId}/reactions`
-  return attempt(call(isAdded ? 'POST' : 'DELETE', path, { emoji_name, emoji_code, reaction_type }))
+  const values = { emoji_name, emoji_code, reaction_type }
+  return attempt(call(isAdded ? 'POST' : 'DELETE', `/messages/${messageId}/reactions`, values))
 }
 
 export function Reactions({ realm, message }: { realm: RealmView; message: ReceivedMessage }) {

@@ -1,14 +1,13 @@
 /** Sessions and API keys of the account. Revoking one ends its open requests at once. */
 
 import { useSignal } from '@preact/signals'
-import { Action, Dialog } from '../../web/controls.tsx'
-import { useRun } from '../../web/run.ts'
+import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { disconnect, noteFailure } from '../connection.ts'
+import { disconnect } from '../connection.ts'
+import { ConfirmDialog } from '../views/form-dialog.tsx'
+import { useLoaded } from '../views/loaded.ts'
+import { Problem } from '../views/problem.tsx'
 import * as words from '../words/en.ts'
-import { ViewTitle } from './frame.tsx'
-import { useLoaded } from './loaded.ts'
-import { Problem } from './problem.tsx'
 
 /** An element of GET /users/me/api_keys. */
 interface Key {
@@ -22,7 +21,7 @@ interface Key {
   last_used: number
 }
 
-export function DevicesView() {
+export function DevicesSection() {
   const { value, failure, load } = useLoaded((signal) =>
     call<{ api_keys: Key[] }>('GET', '/users/me/api_keys', {}, { signal }).then(({ api_keys: keys }) => keys),
   )
@@ -32,15 +31,14 @@ export function DevicesView() {
   }
   const all = value.value ?? []
   return (
-    <div class="view">
-      <ViewTitle title={words.devices} />
+    <>
       <p class="soft lead">{words.devicesLead}</p>
       <Problem error={failure.value} also={<Action onClick={() => void load()}>{words.again}</Action>} />
       {value.value === null && !failure.value && <p class="hint">{words.loading}</p>}
       <KeyList title={words.sessions} keys={all.filter(({ device }) => device !== null)} ask={asked} />
       <KeyList title={words.apiKeys} keys={all.filter(({ device }) => device === null)} ask={asked} />
       {asked.value !== null && <RevokeDialog entry={asked.value} close={close} done={() => void load()} />}
-    </div>
+    </>
   )
 }
 
@@ -78,24 +76,20 @@ function KeyList({ title, keys, ask }: { title: string; keys: readonly Key[]; as
 }
 
 function RevokeDialog({ entry, close, done }: { entry: Key; close: () => void; done: () => void }) {
-  const run = useRun()
   const act = async () => {
-    if (!(await run.start(words.revoking, () => call('DELETE', `/users/me/api_keys/${entry.id}`))))
-      return noteFailure(run.error.value)
-    if (entry.is_current) return disconnect('left')
-    close()
-    done()
+    await call('DELETE', `/users/me/api_keys/${entry.id}`)
+    if (entry.is_current) disconnect('left')
+    else done()
   }
   return (
-    <Dialog title={words.revokeTitle(entry.device ?? entry.client)} close={close}>
+    <ConfirmDialog
+      title={words.revokeTitle(entry.device ?? entry.client)}
+      action={words.revoke}
+      busy={words.revoking}
+      act={act}
+      close={close}
+    >
       <p>{entry.is_current ? words.revokeThis : words.revokeText}</p>
-      <Problem error={run.error.value} />
-      <div class="row">
-        <Action kind="danger" busy={run.busy.value} onClick={() => void act()}>
-          {words.revoke}
-        </Action>
-        <Action onClick={close}>{words.cancel}</Action>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,0 +1,45 @@
+/** Who may do what in the organization. `chat/CONTRACT.md`, section 7.2. */
+
+import { call } from '../api.ts'
+import { isOwner } from '../model/rights.ts'
+import type { RightHolders } from '../model/types.ts'
+import { GroupSetting } from '../settings/group-setting.tsx'
+import * as words from '../words/en.ts'
+import type { OrganizationProps } from './organization.tsx'
+
+/** Changed by owners only. */
+const OF_OWNERS: ReadonlySet<string> = new Set([
+  'can_create_groups',
+  'can_invite_users_group',
+  'can_manage_all_groups',
+  'create_multiuse_invite_group',
+])
+
+export function PermissionsSection({ realm }: OrganizationProps) {
+  return (
+    <>
+      {words.realmPermissions.map(([title, rights]) => (
+        <section class="form" key={title}>
+          <h2>{title}</h2>
+          {Object.entries(rights)
+            .filter(([right]) => !OF_OWNERS.has(right) || isOwner(realm))
+            .map(([right, label]) => {
+              const bound = realm.permissionBounds.realm[right]
+              return (
+                bound !== undefined && (
+                  <GroupSetting
+                    key={right}
+                    realm={realm}
+                    label={label}
+                    value={realm.organization[right] as RightHolders}
+                    bound={bound}
+                    save={(value) => call('PATCH', '/realm', { [right]: { new: value } })}
+                  />
+                )
+              )
+            })}
+        </section>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,139 @@
+/** Name, description and pictures of the organization, and its end. */
+
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { Action } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
+import { call } from '../api.ts'
+import { noteFailure } from '../connection.ts'
+import { ownMedia } from '../message/links.ts'
+import { isOwner } from '../model/rights.ts'
+import { SettingGroup, type SettingRow } from '../settings/setting.tsx'
+import { ConfirmDialog } from '../views/form-dialog.tsx'
+import { Problem } from '../views/problem.tsx'
+import * as words from '../words/en.ts'
+import type { OrganizationProps } from './organization.tsx'
+import { saveRealm } from './save.ts'
+
+const ROWS: readonly SettingRow[] = [
+  { name: 'name', label: words.name, input: 'text' },
+  { name: 'description', label: words.description, input: 'long' },
+  { name: 'org_type', label: words.organizationType, input: words.organizationTypes },
+]
+
+export function ProfileSection({ realm }: OrganizationProps) {
+  const { icon_url: icon, logo_url: logo, night_logo_url: nightLogo } = realm.organization
+  return (
+    <>
+      <SettingGroup
+        title={words.organization}
+        rows={ROWS}
+        values={{ ...realm.organization, name: realm.name }}
+        save={saveRealm}
+      />
+      <section class="form">
+        <h2>{words.pictures}</h2>
+        <RealmPicture
+          label={words.icon}
+          url={icon}
+          set={(file) => call('POST', '/realm/icon', {}, { file })}
+          remove={() => call('DELETE', '/realm/icon')}
+        />
+        <Logo label={words.logo} url={logo} night={false} />
+        <Logo label={words.nightLogo} url={nightLogo} night />
+      </section>
+      {isOwner(realm) && <EndOfOrganization name={realm.name} />}
+    </>
+  )
+}
+
+const Logo = ({ label, url, night }: { label: string; url: unknown; night: boolean }) => (
+  <RealmPicture
+    label={label}
+    url={url}
+    set={(file) => call('POST', '/realm/logo', { night }, { file })}
+    remove={() => call('DELETE', '/realm/logo', { night })}
+  />
+)
+
+function RealmPicture(props: {
+  label: string
+  url: unknown
+  set: (file: File) => Promise<unknown>
+  remove: () => Promise<unknown>
+}) {
+  const { label, url, set, remove } = props
+  const input = useRef<HTMLInputElement>(null)
+  const run = useRun()
+  const change = async (act: () => Promise<unknown>) => {
+    if (!(await run.start(words.saving, act))) noteFailure(run.error.value)
+  }
+  const source = typeof url === 'string' ? ownMedia(url, location.origin) : null
+  return (
+    <div class="profile">
+      {source !== null && <img class="face huge contained" src={source} alt={label} />}
+      <input
+        ref={input}
+        class="hidden"
+        type="file"
+        accept="image/*"
+        tabIndex={-1}
+        aria-label={label}
+        onChange={({ currentTarget: field }) => {
+          const file = field.files?.[0]
+          if (file !== undefined) void change(() => set(file))
+          field.value = ''
+        }}
+      />
+      <div class="stack">
+        <strong>{label}</strong>
+        <div class="row">
+          <Action
+            kind="small"
+            busy={run.busy.value}
+            label={`${words.choosePicture}: ${label}`}
+            onClick={() => input.current?.click()}
+          >
+            {words.choosePicture}
+          </Action>
+          <Action kind="small" label={`${words.removePicture}: ${label}`} onClick={() => void change(remove)}>
+            {words.removePicture}
+          </Action>
+        </div>
+      </div>
+      <Problem error={run.error.value} title={words.notSaved} />
+    </div>
+  )
+}
+
+function EndOfOrganization({ name }: { name: string }) {
+  const isAsked = useSignal(false)
+  return (
+    <section class="form">
+      <h2>{words.endOrganization}</h2>
+      <p class="soft">{words.endOrganizationText}</p>
+      <div>
+        <Action
+          kind="danger"
+          onClick={() => {
+            isAsked.value = true
+          }}
+        >
+          {words.deactivate}
+        </Action>
+      </div>
+      {isAsked.value && (
+        <ConfirmDialog
+          title={words.deactivateNamed(name)}
+          action={words.deactivate}
+          act={() => call('POST', '/realm/deactivate')}
+          close={() => {
+            isAsked.value = false
+          }}
+        >
+          <p>{words.endOrganizationText}</p>
+        </ConfirmDialog>
+      )}
+    </section>
+  )
+}

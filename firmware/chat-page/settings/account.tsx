@@ -1,0 +1,99 @@
+/** E-mail address, password, and the end of the account. */
+
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { Action } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
+import { call } from '../api.ts'
+import { disconnect, noteFailure } from '../connection.ts'
+import { ConfirmDialog } from '../views/form-dialog.tsx'
+import { PasswordField } from '../views/password-field.tsx'
+import { Problem } from '../views/problem.tsx'
+import * as words from '../words/en.ts'
+import { Setting } from './setting.tsx'
+import type { SectionProps } from './settings.tsx'
+
+export function AccountSection({ realm }: SectionProps) {
+  const me = realm.people.get(realm.ownId)
+  const isAsked = useSignal(false)
+  const close = () => {
+    isAsked.value = false
+  }
+  const leave = async () => {
+    await call('DELETE', '/users/me')
+    disconnect('left')
+  }
+  return (
+    <>
+      <section class="form">
+        <h2>{words.email}</h2>
+        <Setting
+          row={{ name: 'email', label: words.email, input: 'text' }}
+          value={me?.delivery_email ?? me?.email}
+          save={(email) => call('PATCH', '/settings', { email })}
+        />
+      </section>
+      <PasswordForm />
+      <section class="form">
+        <h2>{words.endAccount}</h2>
+        <p class="soft">{words.endAccountText}</p>
+        <div>
+          <Action
+            kind="danger"
+            onClick={() => {
+              isAsked.value = true
+            }}
+          >
+            {words.endAccountAction}
+          </Action>
+        </div>
+      </section>
+      {isAsked.value && (
+        <ConfirmDialog
+          title={words.endAccountTitle}
+          action={words.endAccountAction}
+          busy={words.saving}
+          act={leave}
+          close={close}
+        >
+          <p>{words.endAccountText}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+function PasswordForm() {
+  const before = useRef<HTMLInputElement>(null)
+  const next = useRef<HTMLInputElement>(null)
+  const run = useRun()
+  const isSaved = useSignal(false)
+  const save = async () => {
+    const [old, wanted] = [before.current?.value ?? '', next.current?.value ?? '']
+    if (old === '' || wanted === '') return
+    const values = { old_password: old, new_password: wanted }
+    isSaved.value = await run.start(words.saving, () => call('PATCH', '/settings', values))
+    if (!isSaved.value) return noteFailure(run.error.value)
+    for (const field of [before.current, next.current]) if (field !== null) field.value = ''
+  }
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <h2>{words.password}</h2>
+      <PasswordField field={before} label={words.oldPassword} />
+      <PasswordField field={next} label={words.newPassword} isNew />
+      <Problem error={run.error.value} title={words.notSaved} />
+      <div class="row">
+        <Action submit busy={run.busy.value}>
+          {words.changePassword}
+        </Action>
+        <span role="status">{isSaved.value && words.saved}</span>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,55 @@
+import type { ComponentChildren } from 'preact'
+import { Action, Dialog } from '../../web/controls.tsx'
+import { useRun } from '../../web/run.ts'
+import { noteFailure } from '../connection.ts'
+import * as words from '../words/en.ts'
+import { Problem } from './problem.tsx'
+
+interface FormDialogProps {
+  title: string
+  action: string
+  busy?: string
+  kind?: 'primary' | 'danger'
+  /** Returns false if the input is incomplete: the dialog stays open. */
+  act: () => Promise<unknown> | false
+  close: () => void
+  children: ComponentChildren
+}
+
+/** A form in a dialog. Closes on success and shows the error otherwise. */
+export function FormDialog(props: FormDialogProps) {
+  const { title, action, busy = words.saving, kind = 'primary', act, close, children } = props
+  const run = useRun()
+  const submit = async () => {
+    let isIncomplete = false
+    const work = async () => {
+      const acting = act()
+      isIncomplete = acting === false
+      await acting
+    }
+    if (!(await run.start(busy, work))) noteFailure(run.error.value)
+    else if (!isIncomplete) close()
+  }
+  return (
+    <Dialog title={title} close={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        {children}
+        <Problem error={run.error.value} />
+        <div class="row">
+          <Action submit kind={kind} busy={run.busy.value}>
+            {action}
+          </Action>
+          <Action onClick={close}>{words.cancel}</Action>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Asks before an act that cannot be undone. */
+export const ConfirmDialog = (props: Omit<FormDialogProps, 'kind'>) => <FormDialog {...props} kind="danger" />

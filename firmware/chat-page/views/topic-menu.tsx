@@ -1,0 +1,152 @@
+/** Acts on a topic: read, follow or mute, resolve, rename, delete. */
+
+import { useSignal } from '@preact/signals'
+import { Field } from '../../web/controls.tsx'
+import { call } from '../api.ts'
+import { type ConversationRef, INBOX, keyOf, narrowOf } from '../model/conversation.ts'
+import type { RealmView } from '../model/realm.ts'
+import { mayInRealm } from '../model/rights.ts'
+import { linkTo, topicName } from '../names.ts'
+import { go } from '../place.ts'
+import { attempt } from '../problems.ts'
+import * as words from '../words/en.ts'
+import { ConfirmDialog, FormDialog } from './form-dialog.tsx'
+import { Icon } from './icons.tsx'
+import { MenuItem } from './menu-item.tsx'
+import { Popover } from './popover.tsx'
+
+type Topic = Extract<ConversationRef, { kind: 'topic' }>
+
+const NO_POLICY = 0
+const MUTED = 1
+const FOLLOWED = 3
+const RESOLVED = '✔ '
+const TOPIC_MAX = 60
+const MARKED_AT_ONCE = 5000 // the API's bound
+
+export function TopicMenu({
+  realm,
+  topic,
+  newestId,
+}: {
+  realm: RealmView
+  topic: Topic
+  newestId: number | undefined
+}) {
+  const asked = useSignal<'rename' | 'delete' | null>(null)
+  const close = () => {
+    asked.value = null
+  }
+  const policy = realm.topicPolicies.get(keyOf(topic))?.policy ?? NO_POLICY
+  const setPolicy = (wanted: number) =>
+    void attempt(
+      call('POST', '/user_topics', {
+        ...{
+          stream_id: topic.channelId,
+          topic: topic.topic,
+          visibility_policy: policy === wanted ? NO_POLICY : wanted,
+        },
+      }),
+    )
+  const isResolved = topic.topic.startsWith(RESOLVED)
+  const rename = async (to: string) => {
+    await call('PATCH', `/messages/${newestId}`, { topic: to, propagate_mode: 'change_all' })
+    go(linkTo(realm, { ...topic, topic: to }))
+  }
+  return (
+    <>
+      <Popover label={words.topicMenu} text={<Icon name="more" />}>
+        {(closeMenu) => (
+          <div class="menu-list">
+            {realm.unread.countOf(topic) > 0 && (
+              <MenuItem label={words.markRead} close={closeMenu} act={() => void attempt(markRead(realm, topic))} />
+            )}
+            <MenuItem
+              label={policy === FOLLOWED ? words.unfollow : words.follow}
+              close={closeMenu}
+              act={() => setPolicy(FOLLOWED)}
+            />
+            <MenuItem
+              label={policy === MUTED ? words.unmute : words.mute}
+              close={closeMenu}
+              act={() => setPolicy(MUTED)}
+            />
+            {newestId !== undefined && topic.topic !== '' && mayInRealm(realm, 'can_resolve_topics_group') && (
+              <MenuItem
+                label={isResolved ? words.unresolve : words.resolve}
+                close={closeMenu}
+                act={() =>
+                  void attempt(rename(isResolved ? topic.topic.slice(RESOLVED.length) : `${RESOLVED}${topic.topic}`))
+                }
+              />
+            )}
+            {newestId !== undefined && mayInRealm(realm, 'can_move_messages_between_topics_group') && (
+              <MenuItem
+                label={words.rename}
+                close={closeMenu}
+                act={() => {
+                  asked.value = 'rename'
+                }}
+              />
+            )}
+            {mayInRealm(realm, 'can_delete_any_message_group') && (
+              <MenuItem
+                label={words.remove}
+                close={closeMenu}
+                act={() => {
+                  asked.value = 'delete'
+                }}
+              />
+            )}
+          </div>
+        )}
+      </Popover>
+      {asked.value === 'rename' && <RenameDialog topic={topic.topic} rename={rename} close={close} />}
+      {asked.value === 'delete' && (
+        <ConfirmDialog
+          title={words.deleteTopic(topicName(realm, topic.topic))}
+          action={words.remove}
+          busy={words.deleting}
+          act={() => removeAll(topic)}
+          close={close}
+        >
+          <p>{words.deleteText}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+function RenameDialog(props: { topic: string; rename: (to: string) => Promise<void>; close: () => void }) {
+  const { topic, rename, close } = props
+  const name = useSignal(topic)
+  return (
+    <FormDialog
+      title={words.rename}
+      action={words.save}
+      act={() => name.value.trim() !== '' && rename(name.value.trim())}
+      close={close}
+    >
+      <Field label={words.topic} bind={name} maxLength={TOPIC_MAX} required />
+    </FormDialog>
+  )
+}
+
+async function markRead(realm: RealmView, topic: Topic): Promise<void> {
+  await call('POST', '/messages/flags/narrow', {
+    ...{ anchor: 'newest', num_before: MARKED_AT_ONCE, num_after: 0 },
+    ...{ narrow: narrowOf(topic, realm.ownId), op: 'add', flag: 'read' },
+  })
+}
+
+/** The server deletes for some seconds, and says whether messages remain. */
+async function removeAll({ channelId, topic }: Topic): Promise<void> {
+  let isComplete = false
+  while (!isComplete) {
+    const answer = await call<{ complete: boolean }>('POST', `/streams/${channelId}/delete_topic`, {
+      topic_name: topic,
+    })
+    isComplete = answer.complete
+  }
+  go(INBOX)
+}

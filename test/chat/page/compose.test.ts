@@ -1,0 +1,140 @@
+// @test long 52
+/** The compose box: saved snippets, groups of emoji, a topic without a text, buttons of bots. */
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { launchBrowser } from '../../console/browser.ts'
+import { examineAll } from '../../console/examine.ts'
+import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { signIn, visitPage } from './browser.ts'
+import { openHouse } from './house.ts'
+
+const browser = await launchBrowser()
+const house = openHouse()
+before(house.start)
+after(async () => {
+  await browser.close()
+  await house.stop()
+})
+
+const WIDE = { width: 1280, height: 860 }
+const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
+
+async function openTopic(topic: string, window: Parameters<typeof visitPage>[2] = {}) {
+  const here = await visitPage(browser, house.port, window)
+  await signIn(here.page, OWNER, OWNER_PASSWORD)
+  await here.page.evaluate((to) => {
+    location.hash = to
+  }, `#narrow/channel/${house.channelId}-ops/topic/${topic}`)
+  await here.page.getByRole('heading', { name: topic, level: 1 }).waitFor()
+  return here
+}
+
+test('a text is saved as a snippet, replaced, inserted where the cursor is, and deleted', async () => {
+  const here = await openTopic('snippets')
+  const { page } = here
+  const saved = async () => (await ask(house.port, 'GET', '/saved_snippets', { as: house.owner })).body.saved_snippets
+  const open = () => page.getByRole('button', { name: 'Snippets' }).click()
+  const saveAs = async (title: string) => {
+    await open()
+    await page.getByLabel('Save the text as').fill(title)
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('button', { name: title, exact: true }).waitFor()
+  }
+  await box(page).fill('The drill is done.')
+  await saveAs('drill')
+  await examineAll(page, 'snippets')
+  await page.setViewportSize(WIDE)
+  await page.keyboard.press('Escape')
+  await box(page).fill('The drill is over.')
+  await saveAs('drill')
+  assert.deepEqual(
+    (await saved()).map(({ title, content }: { title: string; content: string }) => [title, content]),
+    [['drill', 'The drill is over.']],
+  )
+  await page.keyboard.press('Escape')
+  await box(page).fill('[] ')
+  await box(page).press('ArrowLeft')
+  await box(page).press('ArrowLeft')
+  await open()
+  await page.getByRole('button', { name: 'drill', exact: true }).click()
+  await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+  assert.equal(await box(page).inputValue(), '[The drill is over.] ')
+  await open()
+  await page.getByRole('button', { name: 'Delete drill' }).click()
+  await page.getByText('None yet.').waitFor()
+  assert.deepEqual(await saved(), [])
+  await here.end()
+})
+
+test('the picker shows groups of emoji, each with all of its own', async () => {
+  const here = await openTopic('emoji')
+  const { page } = here
+  await page.getByRole('button', { name: 'Insert an emoji' }).click()
+  await page.getByRole('button', { name: 'Flags' }).click()
+  await page.getByRole('button', { name: 'iceland' }).waitFor()
+  assert.ok((await page.locator('.emoji-grid button').count()) > 200)
+  await examineAll(page, 'groups of emoji')
+  await page.setViewportSize(WIDE)
+  await page.getByRole('button', { name: 'Popular and own' }).click()
+  await page.getByRole('button', { name: 'iceland' }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Food and drink' }).click()
+  await page.getByRole('button', { name: 'avocado' }).click()
+  assert.equal(await box(page).inputValue(), ':avocado: ')
+  await here.end()
+})
+
+test('the topic of a new message stays before it has a text; after the send the field is empty', async () => {
+  const here = await openTopic('topics')
+  const { page } = here
+  const open = async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'ops' }).click()
+    await page.getByRole('heading', { name: '#ops', level: 1 }).waitFor()
+  }
+  await open()
+  await page.getByLabel('Topic', { exact: true }).fill('named first')
+  await page.waitForFunction(async () => (await indexedDB.databases()).length > 0)
+  await page.waitForTimeout(1000) // the write to the vault cannot be seen from outside
+  await page.reload()
+  await page.getByRole('heading', { name: '#ops', level: 1 }).waitFor()
+  assert.equal(await page.getByLabel('Topic', { exact: true }).inputValue(), 'named first')
+  await box(page).fill('and then written')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('heading', { name: 'named first', level: 1 }).waitFor()
+  await open()
+  assert.equal(await page.getByLabel('Topic', { exact: true }).inputValue(), '')
+  await here.end()
+})
+
+test('a button of a bot answers in the conversation of its message', async () => {
+  const bot = await house.post('/bots', { full_name: 'Drill Bot', short_name: 'drill', bot_type: 1 })
+  const { email } = (await ask(house.port, 'GET', `/users/${bot.user_id}`, { as: house.owner })).body.user
+  const key = bot.api_key as string
+  await house.post(
+    '/messages',
+    {
+      ...{ type: 'stream', to: house.channelId, topic: 'buttons', content: 'Begin the drill?' },
+      widget_content: JSON.stringify({
+        widget_type: 'zform',
+        extra_data: {
+          ...{ type: 'choices', heading: 'Begin the drill?' },
+          choices: [
+            { type: 'multiple_choice', reply: 'begin now', long_name: 'Begin', short_name: 'b' },
+            { type: 'multiple_choice', reply: 'begin later', long_name: 'Later', short_name: 'l' },
+          ],
+        },
+      }),
+    },
+    { email, key },
+  )
+  const here = await openTopic('buttons', { touch: true })
+  const { page } = here
+  await page.getByRole('group', { name: 'Begin the drill?' }).waitFor()
+  await examineAll(page, 'buttons of a bot')
+  await page.setViewportSize(WIDE)
+  await page.getByRole('button', { name: 'Later' }).click()
+  await page.getByRole('article').filter({ hasText: 'begin later' }).waitFor()
+  assert.deepEqual(await house.saidIn('buttons'), ['Begin the drill?', 'begin later'])
+  await here.end()
+})

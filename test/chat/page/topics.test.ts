@@ -1,0 +1,128 @@
+// @test long 30
+/** Acts on topics and the rarer ones on messages: follow, mute, resolve, rename, delete; history, readers, reports. */
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { launchBrowser } from '../../console/browser.ts'
+import { examineAll } from '../../console/examine.ts'
+import { type Account, ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { signIn, visitPage } from './browser.ts'
+import { openHouse } from './house.ts'
+
+const BEN = 'ben@example.org'
+const BEN_PASSWORD = 'words of ben becker'
+
+const browser = await launchBrowser()
+const house = openHouse()
+let ben: Account
+before(async () => {
+  await house.start()
+  await house.post('/users', { email: BEN, full_name: 'Ben Becker', password: BEN_PASSWORD })
+  ben = await keyOf(house.port, BEN, BEN_PASSWORD)
+  await house.post('/users/me/subscriptions', { subscriptions: [{ name: 'ops' }] }, ben)
+})
+after(async () => {
+  await browser.close()
+  await house.stop()
+})
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
+
+async function openTopic(topic: string) {
+  const here = await visitPage(browser, house.port)
+  await signIn(here.page, OWNER, OWNER_PASSWORD)
+  await here.page.evaluate((to) => {
+    location.hash = to
+  }, `#narrow/channel/${house.channelId}-ops/topic/${topic}`)
+  await heading(here.page, topic)
+  return here
+}
+
+async function choose(page: Page, item: string): Promise<void> {
+  await page.getByRole('button', { name: 'Options of this topic' }).click()
+  await page.getByRole('button', { name: item, exact: true }).click()
+}
+
+async function policies(): Promise<[string, number][]> {
+  const form = { fetch_event_types: '["user_topic"]', client_capabilities: '{"notification_settings_null":true}' }
+  const { user_topics: all } = (await ask(house.port, 'POST', '/register', { as: house.owner, form })).body
+  return all.map((one: { topic_name: string; visibility_policy: number }) => [one.topic_name, one.visibility_policy])
+}
+
+test('a topic is followed, muted, resolved, renamed and deleted', async () => {
+  await house.say('drill', 'first', ben)
+  await house.say('drill', 'second', ben)
+  const here = await openTopic('drill')
+  const { page } = here
+  await page.getByText('second').waitFor()
+  await choose(page, 'Follow')
+  await page.getByRole('button', { name: 'Options of this topic' }).click()
+  await page.getByRole('button', { name: 'Do not follow' }).waitFor()
+  await examineAll(page, 'the menu of a topic')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  assert.deepEqual(await policies(), [['drill', 3]])
+  await page.getByRole('button', { name: 'Mute', exact: true }).click()
+  await page.waitForFunction(() => document.querySelector(':popover-open') === null)
+  await choose(page, 'Unmute')
+  await choose(page, 'Mark as resolved')
+  await heading(page, '✔ drill')
+  await choose(page, 'Mark as not resolved')
+  await heading(page, 'drill')
+  await choose(page, 'Rename')
+  await page.getByRole('dialog').getByLabel('Topic').fill('drill of november')
+  await examineAll(page, 'a new name for a topic')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await heading(page, 'drill of november')
+  await page.getByText('second').waitFor()
+  assert.deepEqual((await house.saidIn('drill of november')).slice(0, 2), ['first', 'second'])
+  await choose(page, 'Delete')
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await heading(page, 'Inbox')
+  assert.deepEqual(await house.saidIn('drill of november'), [])
+  await here.end()
+})
+
+test('a message is marked unread from there on; its edits, its readers and a report are shown and sent', async () => {
+  const { user_id: me } = (await ask(house.port, 'GET', '/users/me', { as: house.owner })).body
+  const values = { name: 'reports', subscribers: [me], invite_only: true }
+  const { id: reports } = await house.post('/channels/create', values)
+  const settings = { enable_read_receipts: 'true', moderation_request_channel_id: String(reports) }
+  assert.equal((await ask(house.port, 'PATCH', '/realm', { as: house.owner, form: settings })).status, 200)
+  const { id } = await house.say('rules', 'the frist text', ben)
+  await ask(house.port, 'PATCH', `/messages/${id}`, { as: ben, form: { content: 'the first text' } })
+  await house.say('rules', 'a later one', ben)
+  const here = await openTopic('rules')
+  const { page } = here
+  const article = page.getByRole('article').filter({ hasText: 'the first text' })
+  const act = async (item: string) => {
+    await article.hover()
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('button', { name: item, exact: true }).click()
+  }
+  await page.getByText('a later one').waitFor()
+  await act('Edit history')
+  await page.getByRole('dialog').getByText('the frist text').waitFor()
+  await examineAll(page, 'edit history')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.getByRole('button', { name: 'Close' }).click()
+  await act('Read by')
+  await page.getByRole('dialog').getByText('Olivia Owner').waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  await act('Report to moderators')
+  await page.getByRole('dialog').getByLabel('Reason').selectOption('Against the rules here')
+  await page.getByRole('dialog').getByLabel('Description').fill('it says frist')
+  await examineAll(page, 'a report')
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.getByRole('dialog').getByRole('button', { name: 'Report to moderators' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  const narrow = JSON.stringify([{ operator: 'channel', operand: reports }])
+  const form = { anchor: 'newest', num_before: '9', num_after: '0', narrow, apply_markdown: 'false' }
+  const { messages } = (await ask(house.port, 'GET', '/messages', { as: house.owner, form })).body
+  assert.ok(messages.some(({ content }: { content: string }) => content.includes('it says frist')))
+  await act('Mark as unread from here')
+  await page.getByRole('navigation').getByRole('link', { name: 'Inbox' }).click()
+  await page.getByRole('main').getByRole('link', { name: /rules/ }).getByText('2 unread').waitFor()
+  await here.end()
+})
