@@ -1,4 +1,4 @@
-/** Things that members of the chat make until a bound stops them: messages on the disk, channels in an answer. Contract sections 1.7 and 9.1 of the chat. */
+/** Things that members of the chat make until a bound stops them: messages on the disk, channels in an answer. Sections 1.7 and 9.1 of the chat contract. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '../../firmware/base/defined.ts'
