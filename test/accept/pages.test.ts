@@ -62,7 +62,7 @@ test('every section of the contract that code and tests cite is there', () => {
   const sources = globSync('{firmware,boot,image,tools,test}/**/*.ts', { cwd: root })
   let cited = 0
   for (const source of sources) {
-    const sections = /^(firmware|test)\/chat(-page)?\//.test(source) ? ofChat : ofKms // services have a contract each
+    const sections = /^((firmware|test)\/chat(-page)?\/|tools\/attack\/chat-)/.test(source) ? ofChat : ofKms // services have a contract each
     for (const [citation, list] of read(source).matchAll(/\bcontract (?:sections? )?(\d[\d., andto]*)/gi)) {
       for (const [number] of list!.matchAll(/\d+(?:\.\d+)?/g)) {
         cited++

@@ -15,7 +15,7 @@ const PATH =
 /** Names of files that are elsewhere, and words of the same form. */
 const ELSEWHERE = [
   /^dist\//, // made by `make build`
-  /^(?:boot|device|firmware|chat|worker)\.js$/, // in dist/
+  /^(?:boot|device|firmware|chat|outgoing|worker)\.js$/, // in dist/
   /^(?:coffer\.mjs|packages\.json|LICENSES\.txt|appliance\.json)$/, // in dist/ and dist/bench/
   /^(?:keys|searches)\.json$/, // in the directory of a run of the benchmark
   /^(?:manifest\.json|coffer-[\d.]+\.cdx\.json)$/, // in exports, images and beside them
