@@ -1,7 +1,7 @@
 /**
  * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
- * device), firmware.js (server and API), chat.js (the team chat), chat-page.bin (its page), outgoing.js (connections to others), worker.js (the crypto threads of both) and
- * coffer.mjs (the command), with the SQLite addons for each architecture beside them. The same sources give the same bytes.
+ * device), firmware.js (server and API), chat.js (the team chat), chat-page.bin (its page), outgoing.js (connections to
+ * others), worker.js (the crypto threads of firmware and chat) and coffer.mjs (the command), with the SQLite addons for each architecture beside them. The same sources give the same bytes.
  */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
