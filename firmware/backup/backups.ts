@@ -1,5 +1,6 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
+import { defined } from '../base/defined.ts'
 import { CofferError, wrongState } from '../base/error.ts'
 import { passOn } from '../base/iteration.ts'
 import { wipe } from '../base/secret.ts'
@@ -106,9 +107,13 @@ export class Backups {
     const { session } = this.#open()
     await session.domain.flush(true) // counters are part of it
     const { device } = this.#open(session)
-    const lockedDomainKey = lockedDomainKeyOf(device.get(ATTENDED)!, device.get(BESIDE_ATTENDED), this.#services.cost)
+    const lockedDomainKey = lockedDomainKeyOf(
+      defined(device.get(ATTENDED)),
+      device.get(BESIDE_ATTENDED),
+      this.#services.cost,
+    )
     if (wanted === 'nethsm' && lockedDomainKey !== null) return this.#makeForNetHsm(session, lockedDomainKey)
-    const chat = this.#hasChat ? await this.chat!.copy() : null
+    const chat = this.chat !== null && this.#hasChat ? await this.chat.copy() : null
     const omitted: readonly Omitted[] = this.#hasChat && chat === null ? ['chat'] : []
     try {
       return { stream: this.#write(session, chat), format: 'coffer', omitted }
@@ -140,7 +145,7 @@ export class Backups {
     const header = {
       madeAtMs: clock.now(),
       deviceId,
-      attendedSlot: device.get(ATTENDED)!,
+      attendedSlot: defined(device.get(ATTENDED)),
       unattendedSlot: device.has(UNATTENDED) ? device.sealForItself(session.vault.domainKey) : new Uint8Array(),
     }
     return writeBackup({ store, device, header, backupKey, random, chat })

@@ -71,7 +71,7 @@ export function encodePreamble(salt: Uint8Array): Uint8Array {
 /** The salt, or what is wrong. */
 export function decodePreamble(bytes: Uint8Array): Uint8Array | 'foreign' | 'version' {
   if (bytes.length < PREAMBLE_BYTES || !MAGIC.every((byte, index) => bytes[index] === byte)) return 'foreign'
-  return VERSIONS.includes(bytes[MAGIC.length]!) ? bytes.slice(MAGIC.length + 1, PREAMBLE_BYTES) : 'version'
+  return VERSIONS.includes(bytes[MAGIC.length] ?? 0) ? bytes.slice(MAGIC.length + 1, PREAMBLE_BYTES) : 'version'
 }
 
 /** With the length in front, as all chunks. */
@@ -102,7 +102,7 @@ export function openHeader(sealed: Uint8Array, backupKey: Uint8Array): (Header &
   const key = headerKey(backupKey)
   const plain = unseal(key, sealed)
   wipe(key)
-  if (plain === null || !VERSIONS.includes(plain[0]!)) return null
+  if (plain === null || !VERSIONS.includes(plain[0] ?? 0)) return null
   try {
     const fields: Uint8Array[] = []
     for (let at = 1; at < plain.length; ) {
@@ -146,7 +146,7 @@ export function openChunk(sealed: Uint8Array, position: number, chunkKey: Uint8A
   const plain = unseal(chunkKey, sealed)
   if (plain === null || plain.length <= POSITION_BYTES) return null
   if (readNumber(plain.subarray(0, POSITION_BYTES)) !== position) return null
-  const kind = plain[POSITION_BYTES]!
+  const kind = plain[POSITION_BYTES] ?? 0
   const content = plain.subarray(POSITION_BYTES + 1)
   if (kind === TRAILER) return content.length === NUMBER_BYTES ? readNumber(content) : null
   if (kind === DEVICE) return decodeDeviceRecord(content)

@@ -58,7 +58,7 @@ function withDerived<T>(
     const at = (counter - 1) * BLOCK_BYTES
     blocks.set([0, counter, LABEL, 0], at)
     blocks.set(nonce.subarray(0, DERIVED_FROM_BYTES), at + BLOCK_BYTES - DERIVED_FROM_BYTES)
-    for (let i = 0; i < BLOCK_BYTES; i++) blocks[at + i]! ^= k1[i]!
+    for (let i = 0; i < BLOCK_BYTES; i++) blocks[at + i] = (blocks[at + i] ?? 0) ^ (k1[i] ?? 0)
   }
   const derived = encryptBlocks(key, blocks)
   try {
@@ -74,8 +74,8 @@ const LABEL = 0x58 // X
 function firstSubkey(key: Uint8Array): Uint8Array {
   const l = encryptBlocks(key, new Uint8Array(BLOCK_BYTES))
   const k1 = newSecret(BLOCK_BYTES)
-  for (let i = 0; i < BLOCK_BYTES; i++) k1[i] = (l[i]! << 1) | ((l[i + 1] ?? 0) >> 7)
-  k1[BLOCK_BYTES - 1]! ^= 0x87 & -(l[0]! >> 7)
+  for (let i = 0; i < BLOCK_BYTES; i++) k1[i] = ((l[i] ?? 0) << 1) | ((l[i + 1] ?? 0) >> 7)
+  k1[BLOCK_BYTES - 1] = (k1[BLOCK_BYTES - 1] ?? 0) ^ (0x87 & -((l[0] ?? 0) >> 7))
   wipe(l)
   return k1
 }

@@ -5,6 +5,7 @@
 
 import { appendFileSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../../firmware/base/defined.ts'
 import { toHex } from '../../firmware/client/bytes.ts'
 import { EXIT, Failure } from './failure.ts'
 import { writeWhole } from './files.ts'
@@ -71,9 +72,15 @@ export function readIndex({ directory }: Authority): IndexEntry[] {
   const lines = readFileSync(join(directory, INDEX), 'utf8').split('\n').filter(Boolean)
   return lines.map((line) => {
     const [state, notAfter, revoked, serial, , subject] = line.split('\t')
-    const isWhole = /^[VRE]$/.test(state!) && /^([0-9A-F]{2})+$/.test(serial ?? '') && subject !== undefined
+    const isWhole = /^[VRE]$/.test(state ?? '') && /^([0-9A-F]{2})+$/.test(serial ?? '') && subject !== undefined
     if (!isWhole) throw new Failure(EXIT.refused, `a line of ${join(directory, INDEX)} is damaged: ${line}`)
-    return { state: state as IndexEntry['state'], notAfter: notAfter!, revoked: revoked!, serial: serial!, subject }
+    return {
+      state: state as IndexEntry['state'],
+      notAfter: defined(notAfter),
+      revoked: defined(revoked),
+      serial: defined(serial),
+      subject,
+    }
   })
 }
 

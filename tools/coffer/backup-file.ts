@@ -22,7 +22,7 @@ const SCRYPT = { N: 16_384, r: 8, p: 16, maxmem: 64 * 1024 * 1024 }
 export function openBackup(bytes: Buffer, passphrase: string | null): BackupFile {
   if (bytes.toString('latin1', 0, MAGIC.length) !== MAGIC)
     throw refused('not a backup in NetHSM’s form', 'backups made with --format coffer are validated by restoring them')
-  const version = bytes[MAGIC.length]!
+  const version = bytes[MAGIC.length] ?? 0
   if (version > 1) throw refused(`a backup of format ${version}, which is not known`)
   const end = version === 1 ? bytes.length - END.length - LENGTH_BYTES : bytes.length
   if (version === 1 && bytes.toString('latin1', end + LENGTH_BYTES) !== END)

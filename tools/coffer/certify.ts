@@ -3,6 +3,7 @@
 import { createPublicKey, type KeyObject, randomBytes, verify as verifySignature, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../../firmware/base/defined.ts'
 import { fromBase64, toBase64, toHex } from '../../firmware/client/bytes.ts'
 import { readCertificate } from '../../firmware/client/certificate.ts'
 import { type CertificateRequest, readRequest } from '../../firmware/client/certificate-request.ts'
@@ -62,10 +63,10 @@ interface Signer {
 }
 
 export async function init({ client, output, signal }: CommandContext, input: OptionValues): Promise<void> {
-  const key = input.arguments[0]!
+  const key = input.argument(0)
   const directory = input.text('directory') ?? 'ca'
   const listUrl = input.text('crl-url')
-  if (listUrl !== undefined && namesOf([listUrl])[0]!.kind !== 'URI')
+  if (listUrl !== undefined && defined(namesOf([listUrl])[0]).kind !== 'URI')
     throw usage(`--crl-url: not an address: ${listUrl}`)
   const signer = await createSigner(client(), key)
   const file = input.text('certificate')
@@ -115,7 +116,7 @@ export async function sign(context: CommandContext, input: OptionValues): Promis
   const authority = await authorityOf(input)
   const own = new X509Certificate(authority.certificate)
   const use = (input.text('for') ?? 'server') as Use
-  const request = verified(readInput(input.arguments[0]!))
+  const request = verified(readInput(input.argument(0)))
   const wanted = input.list('name')
   const names = wanted.length > 0 ? namesOf(wanted) : request.names
   checkNames(use, names)
@@ -178,7 +179,7 @@ export async function list({ output }: CommandContext, input: OptionValues): Pro
       state,
       until,
       subject: entry.subject,
-      ...(entry.state === 'R' && { revoked: timeOfIndex(at!) }),
+      ...(entry.state === 'R' && { revoked: timeOfIndex(defined(at)) }),
       ...(reason && { reason }),
     }
   })
@@ -196,7 +197,7 @@ export async function list({ output }: CommandContext, input: OptionValues): Pro
 export async function revoke({ output, signal }: CommandContext, input: OptionValues): Promise<void> {
   const authority = await authorityOf(input)
   const reason = input.text('reason')
-  const serial = serialOf(input.arguments[0]!, authority)
+  const serial = serialOf(input.argument(0), authority)
   await exclusively(authority.directory, async () => {
     const entries = readIndex(authority)
     const found = entries.find((entry) => entry.serial === serial)
@@ -248,7 +249,7 @@ async function createSigner(api: Client, id: string): Promise<Signer> {
   return {
     spki: publicKey.export({ type: 'spki', format: 'der' }),
     publicKey,
-    algorithm: algorithmOf(mode)!,
+    algorithm: defined(algorithmOf(mode)),
     async sign(body) {
       const message = mode.hash === null ? body : createSha2(mode.hash).update(body).digest()
       const signature = fromBase64(await api.sign(id, { mode: mode.mode, message: toBase64(message) }))
@@ -276,16 +277,16 @@ function issuerOf({ certificate, listUrl }: Authority, { spki, algorithm }: Sign
 
 /** The subject's bytes of a certificate: an issued certificate has to name its issuer by the same bytes. */
 function subjectOf(certificate: Buffer): Uint8Array {
-  const fields = children(children(whole(certificate, TAG.sequence).content)[0]!.content)
-  return fields[5]!.whole // after version, serial, algorithm, issuer, dates
+  const fields = children(defined(children(whole(certificate, TAG.sequence).content)[0]).content)
+  return defined(fields[5]).whole // after version, serial, algorithm, issuer, dates
 }
 
 function extensionOf(certificate: Buffer, type: string): Uint8Array | null {
-  const fields = children(children(whole(certificate, TAG.sequence).content)[0]!.content)
+  const fields = children(defined(children(whole(certificate, TAG.sequence).content)[0]).content)
   const list = fields.find(({ tag }) => tag === tagged(3))
-  for (const extension of list === undefined ? [] : children(children(list.content)[0]!.content)) {
+  for (const extension of list === undefined ? [] : children(defined(children(list.content)[0]).content)) {
     const parts = children(extension.content)
-    if (toHex(parts[0]!.content) === type) return parts.at(-1)!.content
+    if (toHex(defined(parts[0]).content) === type) return defined(parts.at(-1)).content
   }
   return null
 }
@@ -327,7 +328,8 @@ function publicKeyOf(spki: Uint8Array): KeyObject {
   if (!key.export({ type: 'spki', format: 'der' }).equals(spki))
     throw new Failure(EXIT.refused, 'the request is refused: its public key is not in the usual form')
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
-  const isTaken = type === 'ec' || type === 'ed25519' || (type === 'rsa' && details!.modulusLength! >= RSA_BITS_MIN)
+  const isTaken =
+    type === 'ec' || type === 'ed25519' || (type === 'rsa' && defined(defined(details).modulusLength) >= RSA_BITS_MIN)
   if (!isTaken) throw new Failure(EXIT.refused, `the request is refused: its key is ${describe(key)}`)
   return key
 }
@@ -369,13 +371,17 @@ function certificateIn(bytes: Buffer): X509Certificate {
 
 function revokedOf({ serial, revoked }: IndexEntry): { serial: Uint8Array; at: Date; reason?: Reason } {
   const [at, reason] = revoked.split(',')
-  return { serial: Buffer.from(serial, 'hex'), at: timeOfIndex(at!), ...(reason && { reason: reason as Reason }) }
+  return {
+    serial: Buffer.from(serial, 'hex'),
+    at: timeOfIndex(defined(at)),
+    ...(reason && { reason: reason as Reason }),
+  }
 }
 
 /** Positive, of 126 random bits, and as long each time: RFC 5280 section 4.1.2.2. */
 function newSerial(): Uint8Array {
   const serial = randomBytes(SERIAL_BYTES)
-  serial[0] = (serial[0]! & 0x3f) | 0x40
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
   return serial
 }
 

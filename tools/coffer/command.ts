@@ -1,5 +1,6 @@
 /** The declaration of a command, from which parser, help, completion and manual page are made. */
 
+import { defined } from '../../firmware/base/defined.ts'
 import type { Role } from '../../firmware/client/types.ts'
 import type { CommandContext } from './context.ts'
 
@@ -35,6 +36,8 @@ export interface Command {
 
 export interface OptionValues {
   arguments: readonly string[]
+  /** An argument that the command declares as required. */
+  argument(index: number): string
   text(name: string): string | undefined
   list(name: string): string[]
   flag(name: string): boolean
@@ -69,7 +72,7 @@ export const COMMON: CommandOptions = {
 /** Before the command's words, as NetHSM's command has them. */
 export const LEADING: CommandOptions = {
   ...COMMON,
-  host: { ...COMMON.host!, short: 'h' },
+  host: { ...defined(COMMON.host), short: 'h' },
   username: { short: 'u', value: 'NAME', summary: 'the same as --user' },
   password: { short: 'p', value: '@FILE', secret: true, summary: 'the same as --passphrase-file' },
   'ca-certs': { value: 'FILE', summary: 'the same as --ca' },

@@ -39,7 +39,8 @@ export function createContext(command: Command, input: OptionValues, signal: Abo
   const output = createOutput({ json: input.flag('json'), quiet: input.flag('quiet') })
   const variables = takeVariables()
   const name = input.text('profile') ?? (process.env.COFFER_PROFILE || DEFAULT_PROFILE)
-  const url = input.text('host') === undefined ? undefined : addressOf(input.text('host')!)
+  const host = input.text('host')
+  const url = host === undefined ? undefined : addressOf(host)
   let known: Profile | null | undefined
   const profile = () => {
     if (known === undefined) known = url === undefined ? readProfile(name) : null

@@ -57,7 +57,7 @@ export function manual(commands: readonly Command[], version: string): string {
   const body = commands.flatMap((command) => [
     `.SS "${roff(synopsis(command))}"`,
     roff(command.summary),
-    ...(accountOf(command) === null ? [] : [`.PP\n${roff(accountOf(command)!)}`]),
+    ...[accountOf(command) ?? []].flat().map((account) => `.PP\n${roff(account)}`),
     `.PP\n.nf\n    ${roff(command.example)}\n.fi`,
     ...options(command.options ?? {}),
   ])

@@ -24,11 +24,11 @@ export function createOutput({ json, quiet }: { json: boolean; quiet: boolean })
 /** Columns as wide as they need to be; control characters are shown as spaces. */
 export function table(heads: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const lines = [heads, ...rows].map((cells) => cells.map((cell) => plain(String(cell ?? ''))))
-  const widths = heads.map((_, column) => Math.max(...lines.map((cells) => cells[column]!.length)))
+  const widths = heads.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? '').length)))
   return lines
     .map((cells) =>
       cells
-        .map((cell, column) => cell.padEnd(widths[column]!))
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
         .join('  ')
         .trimEnd(),
     )

@@ -1,6 +1,7 @@
 /** Arguments to a command and what was given to it, by the table of commands. */
 
 import { parseArgs } from 'node:util'
+import { defined } from '../../firmware/base/defined.ts'
 import { COMMON, type Command, type CommandOptions, LEADING, type OptionValues } from './command.ts'
 import { usage } from './failure.ts'
 import { secretFile } from './passphrase.ts'
@@ -52,15 +53,16 @@ function parseWith(options: CommandOptions, args: string[], allowPositionals: bo
     const { values, positionals } = parseArgs({ args, options: Object.fromEntries(declared), allowPositionals })
     return { values: values as Values, positionals }
   } catch (error) {
-    throw usage((error as Error).message.split('. To specify')[0]!)
+    throw usage((error as Error).message.replace(/\. To specify.*$/s, ''))
   }
 }
 
 /** Options before the command's words, each with its value. */
 function splitLeading(line: readonly string[]): { leading: string[]; rest: string[] } {
   let at = 0
-  while (at < line.length && line[at]!.startsWith('-') && line[at] !== '-') {
-    const text = line[at]!
+  for (;;) {
+    const text = line[at] ?? ''
+    if (!text.startsWith('-') || text === '-') break
     const entry = Object.entries(LEADING).find(([name, { short }]) => text === `--${name}` || text === `-${short}`)
     at += entry?.[1].value === undefined ? 1 : 2
   }
@@ -112,6 +114,7 @@ function unknown(commands: readonly Command[], line: readonly string[]) {
 function toGiven(values: Values, positionals: readonly string[]): OptionValues {
   return {
     arguments: positionals,
+    argument: (index) => defined(positionals[index]),
     text: (name) => (typeof values[name] === 'string' ? values[name] : undefined),
     list: (name) => [values[name] ?? []].flat().map(String),
     flag: (name) => values[name] === true,

@@ -70,7 +70,7 @@ async function fromProgram(program: string, what: string): Promise<string> {
 }
 
 function firstLine(text: string, what: string): string {
-  const line = text.split(/\r?\n/, 1)[0]!
+  const [line = ''] = text.split(/\r?\n/, 1)
   if (line === '') throw usage(`${what}: the first line is empty`)
   return line
 }

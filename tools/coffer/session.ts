@@ -7,6 +7,7 @@
 import { existsSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '../../firmware/base/defined.ts'
 import { EXIT, Failure } from './failure.ts'
 import { createReader, string, uint32 } from './ssh-wire.ts'
 
@@ -82,7 +83,7 @@ async function connected(path: string): Promise<void> {
   // Nothing but the place of its socket: it outlives this command, and its environment can be read.
   const { XDG_RUNTIME_DIR, TMPDIR } = process.env
   const env = { ...(XDG_RUNTIME_DIR && { XDG_RUNTIME_DIR }), ...(TMPDIR && { TMPDIR }) }
-  const line = [process.argv[1]!, 'session-agent']
+  const line = [defined(process.argv[1]), 'session-agent']
   spawn(process.execPath, line, { detached: true, stdio: 'ignore', cwd: '/', env }).unref()
   for (const deadline = Date.now() + START_MS_MAX; Date.now() < deadline; await setTimeout(POLL_MS))
     if (await answers(path)) return

@@ -67,9 +67,9 @@ export function createReader(bytes: Buffer) {
 
 /** DER has them as SSH does: signed, as short as they can be. */
 function twoNumbers(der: Buffer): Buffer {
-  let at = der[1]! >= 0x80 ? 3 : 2
+  let at = (der[1] ?? 0) >= 0x80 ? 3 : 2
   const number = () => {
-    const size = der[at + 1]!
+    const size = der[at + 1] ?? 0
     at += 2 + size
     return string(der.subarray(at - size, at))
   }

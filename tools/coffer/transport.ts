@@ -7,6 +7,7 @@ import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Agent, RequestOptions } from 'node:https'
 import type { TLSSocket } from 'node:tls'
+import { defined } from '../../firmware/base/defined.ts'
 import type { Request, Transport } from '../../firmware/client/request.ts'
 import { EXIT, Failure } from './failure.ts'
 
@@ -46,7 +47,7 @@ export function createTransport(url: string, trust: Trust): Transport {
     const { Readable } = await import('node:stream')
     return new Promise<Response>((done, fail) => {
       const outgoing = open(options, (incoming) => {
-        const status = incoming.statusCode!
+        const status = defined(incoming.statusCode)
         const isEmpty = status === 204 || status === 304
         if (isEmpty) incoming.resume()
         const headers = new Headers()

@@ -231,7 +231,7 @@ function take(length: number, source: Source): Uint8Array | null {
   return bytes.length === length ? bytes : null
 }
 
-const numberIn = (bytes: Uint8Array): number => (bytes[0]! << 16) | (bytes[1]! << 8) | bytes[2]!
+const numberIn = (bytes: Uint8Array): number => ((bytes[0] ?? 0) << 16) | ((bytes[1] ?? 0) << 8) | (bytes[2] ?? 0)
 
 /** The value after its length. */
 function field(value: Uint8Array): Uint8Array {

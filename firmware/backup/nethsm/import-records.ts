@@ -3,6 +3,7 @@
  * time, each batch in one transaction with the removal of what it was made of, so that it goes on where it was cut short.
  */
 
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { openGcm } from '../../crypto/gcm.ts'
@@ -43,7 +44,7 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
       const end = Math.min(done + BATCH, counts.all)
       const entries = Array.from({ length: end - done }, (_, n) => readWaiting(device, done + n))
       const outcomes = await Promise.allSettled(entries.map((entry) => recordsOf(entry, keys, pool)))
-      const imported = outcomes.map((outcome, n) => accepted(outcome, entries[n]!))
+      const imported = outcomes.map((outcome, n) => accepted(outcome, defined(entries[n])))
       const omissions = imported.flatMap(({ omissions }) => omissions)
       const changes = imported.flatMap(({ changes }) => changes)
       try {
@@ -131,7 +132,7 @@ function nameOf(path: string): string {
 
 /** `key` opens both parts; null where they are not sealed. */
 function backupKeyOf(value: Uint8Array, key: Uint8Array | null): RecordChange {
-  const keyAt = 1 + value[0]!
+  const keyAt = 1 + (value[0] ?? 0)
   const part = (path: string, sealed: Uint8Array) => (key === null ? sealed : opened(key, path, sealed))
   const salt = part(backupEntryPaths.salt, value.subarray(1, keyAt))
   const secret = part(backupEntryPaths.key, value.subarray(keyAt))

@@ -24,7 +24,9 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE = 0x20
 const SHORT: ReadonlyMap<number, number> = new Map(
-  [...'"\\/bfnrt'].map((letter, n) => [letter.charCodeAt(0), [0x22, 0x5c, 0x2f, 8, 12, 10, 13, 9][n]!]),
+  Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
+    ([letter, character]) => [letter.charCodeAt(0), character.charCodeAt(0)],
+  ),
 )
 const LONG = new Map([...SHORT].filter(([letter]) => letter !== 0x2f).map(([letter, byte]) => [byte, letter]))
 
@@ -91,7 +93,7 @@ class Reader {
     const text = new Uint8Array(end - this.#at)
     let length = 0
     while (this.#at < end) {
-      const byte = this.#bytes[this.#at++]!
+      const byte = this.#bytes[this.#at++] ?? 0
       if (byte < SPACE) throw malformed()
       if (byte === BACKSLASH) length = this.#escape(text, length)
       else text[length++] = byte
@@ -102,7 +104,7 @@ class Reader {
 
   /** Writes what an escape stands for, which is never longer than it; returns where it ends. */
   #escape(text: Uint8Array, at: number): number {
-    const letter = this.#bytes[this.#at++]!
+    const letter = this.#bytes[this.#at++] ?? 0
     const byte = SHORT.get(letter)
     if (byte !== undefined) {
       text[at] = byte
@@ -118,7 +120,7 @@ class Reader {
 
   #word(): null | boolean | number {
     let end = this.#at
-    while (end < this.#bytes.length && /[-+.\w]/.test(String.fromCharCode(this.#bytes[end]!))) end++
+    while (end < this.#bytes.length && /[-+.\w]/.test(String.fromCharCode(this.#bytes[end] ?? 0))) end++
     const word = String.fromCharCode(...this.#bytes.subarray(this.#at, Math.min(end, this.#at + 32)))
     if (!/^(null|true|false|-?(0|[1-9]\d{0,15}))$/.test(word) || end - this.#at > word.length) throw malformed()
     this.#at = end
@@ -154,20 +156,20 @@ const HEX_DIGITS = utf8ToBytes('0123456789abcdef')
 /** A string of such JSON with its quotes; the caller wipes it. */
 export function encodeString(bytes: Uint8Array): Uint8Array {
   let length = 2
-  for (const byte of bytes) length += ENCODED_BYTES[byte]!
+  for (const byte of bytes) length += ENCODED_BYTES[byte] ?? 0
   const text = new Uint8Array(length)
   let at = 0
   text[at++] = QUOTE
   for (const byte of bytes) {
-    const encodedBytes = ENCODED_BYTES[byte]!
+    const encodedBytes = ENCODED_BYTES[byte] ?? 0
     if (encodedBytes === 1) text[at++] = byte
     else if (encodedBytes === 2) {
       text[at++] = BACKSLASH
-      text[at++] = LONG.get(byte)!
+      text[at++] = LONG.get(byte) ?? 0
     } else {
       text.set(UNICODE_START, at)
-      text[at + 4] = HEX_DIGITS[byte >> 4]!
-      text[at + 5] = HEX_DIGITS[byte & 15]!
+      text[at + 4] = HEX_DIGITS[byte >> 4] ?? 0
+      text[at + 5] = HEX_DIGITS[byte & 15] ?? 0
       at += 6
     }
   }

@@ -4,6 +4,7 @@
  */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import type { DeviceArea } from '../../store/device-area.ts'
 import type { BackupEntry } from './container.ts'
@@ -21,7 +22,7 @@ export interface Counts {
 /** Null where nothing waits. */
 export function waiting(device: DeviceArea): Counts | null {
   if (!device.has(COUNTS)) return null
-  const bytes = device.get(COUNTS)!
+  const bytes = defined(device.get(COUNTS))
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   return { all: Number(view.getBigUint64(0)), done: Number(view.getBigUint64(NUMBER_BYTES)) }
 }
@@ -43,7 +44,7 @@ export function putWaiting(device: DeviceArea, index: number, { path, value }: B
 export function readWaiting(device: DeviceArea, index: number): BackupEntry {
   const bytes = device.get(nameOf(index))
   if (bytes === null) throw new CofferError('storage', 'A restored record is missing')
-  const valueAt = 2 + ((bytes[0]! << 8) | bytes[1]!)
+  const valueAt = 2 + (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0))
   return { path: new TextDecoder().decode(bytes.subarray(2, valueAt)), value: bytes.subarray(valueAt) }
 }
 

@@ -231,7 +231,7 @@ function decodeLogging(value: Uint8Array): Logging {
 /** Address, port, level as text. */
 function decodeOldLogging(value: Uint8Array): Logging {
   if (value.length < 7) throw unreadable()
-  const port = (value[4]! << 8) | value[5]!
+  const port = ((value[4] ?? 0) << 8) | (value[5] ?? 0)
   return loggingOf(value.subarray(0, 4).join('.'), port, text(value.subarray(6)))
 }
 

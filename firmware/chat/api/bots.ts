@@ -135,7 +135,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
         avatar_url: botAvatarUrl(realm, bot),
         ...defaultsOf(realm, bot),
         ...serviceOf(bot, service),
-        ...(ownerId !== undefined && { bot_owner: realm.state.user.get(ownerId)!.email }),
+        ...(ownerId !== undefined && { bot_owner: realm.state.user.require(ownerId).email }),
       }
     },
   }),

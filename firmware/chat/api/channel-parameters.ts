@@ -44,7 +44,7 @@ export const groupUpdateParameters = parametersOf<GroupValueUpdate>((name) =>
 
 export const givenGroups = <T>(input: Readonly<Record<ChannelGroupSetting, T | undefined>>) =>
   Object.fromEntries(
-    GROUP_NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]!]),
+    GROUP_NAMES.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
   ) as Partial<Record<ChannelGroupSetting, T>>
 
 export const newChannelParameters = {

@@ -1,6 +1,7 @@
 /** Incoming webhooks. Contract section 3.5.2, row E160. */
 
 import { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { parseText, readText } from '../../base/json.ts'
 import { nameString } from '../base/characters.ts'
@@ -174,7 +175,7 @@ function sendOne(
   const content = contentOf(message.text)
   const say = (content: string) =>
     send(realm, tx, bot, {
-      ...(to === undefined ? { kind: 'direct', to: [(bot as BotUser).bot.ownerId!] } : { kind: 'channel', to }),
+      ...(to === undefined ? { kind: 'direct', to: [defined((bot as BotUser).bot.ownerId)] } : { kind: 'channel', to }),
       topic: topic ?? topicOf(message.topic ?? ''),
       content,
       client,

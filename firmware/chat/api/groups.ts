@@ -26,7 +26,7 @@ const settingParameters = <T>(parameter: Parameter<T | undefined>) =>
 
 const givenSettings = <T>(input: Readonly<Record<UserGroupSetting, T | undefined>>) =>
   Object.fromEntries(
-    SETTING_NAMES.filter((name) => input[name] !== undefined).map((name) => [name, input[name]!]),
+    SETTING_NAMES.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
   ) as Partial<Record<UserGroupSetting, T>>
 
 const groupPath = { user_group_id: integer() }

@@ -1,5 +1,6 @@
 /** API keys: obtaining by password or token, replacing, listing, revoking. Contract section 3.1, rows E2 to E5, E141 and E142. */
 
+import { defined } from '../../base/defined.ts'
 import { badRequest, ChatError, forbidden } from '../base/error.ts'
 import { boolean, integer, text } from '../pipeline/parameters.ts'
 import type { Realm } from '../realm/model/realm.ts'
@@ -96,7 +97,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     method: 'GET',
     path: '/users/me/api_keys',
     who: 'human',
-    handle: ({ realm, me, credential }) => ({ api_keys: keysOnList(realm, me, credential!.id) }),
+    handle: ({ realm, me, credential }) => ({ api_keys: keysOnList(realm, me, defined(credential).id) }),
   }),
   declare({
     method: 'DELETE',

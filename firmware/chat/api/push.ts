@@ -1,5 +1,6 @@
 /** Devices for push notifications, and calls, as far as they need no foreign service. Contract 12, rows E134 to E139. */
 
+import { defined } from '../../base/defined.ts'
 import { badRequest, ChatError, missingParameter } from '../base/error.ts'
 import { boolean, integer, nameText, naturalNumber, oneOf, text } from '../pipeline/parameters.ts'
 import { addDevice, removeDevice } from '../realm/objects/client-devices.ts'
@@ -66,7 +67,7 @@ export const pushDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/register_client_device',
     who: 'human',
-    handle: ({ realm, me, credential }) => ({ device_id: addDevice(realm, me, credential!.id) }),
+    handle: ({ realm, me, credential }) => ({ device_id: addDevice(realm, me, defined(credential).id) }),
   }),
   declare({
     method: 'POST',

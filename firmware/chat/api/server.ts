@@ -1,5 +1,6 @@
 /** Server settings, public to clients without an account. Contract section 3.1. */
 
+import { defined } from '../../base/defined.ts'
 import { VERSION } from '../base/version.ts'
 import { urlOf } from '../realm/model/organization-url.ts'
 import { realmSetting } from '../realm/model/read-settings.ts'
@@ -29,7 +30,7 @@ export const serverDeclarations: readonly AnyDeclaration[] = [
         realm_url: url,
         realm_uri: url,
         realm_name: organization.name,
-        realm_icon: URL.parse(pictureFields(organization, 'icon').icon_url!, url)?.href ?? url,
+        realm_icon: URL.parse(defined(pictureFields(organization, 'icon').icon_url), url)?.href ?? url,
         realm_description: descriptionOf(realm, organization),
         realm_web_public_access_enabled: isOpenToAll(realm, organization),
       }

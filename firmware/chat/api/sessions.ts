@@ -1,5 +1,6 @@
 /** Browser sessions of the chat page. Contract sections 1.2.1 and 3.1, rows E150 and E151. */
 
+import { defined } from '../../base/defined.ts'
 import { badRequest, forbidden } from '../base/error.ts'
 import { withHeaders } from '../pipeline/envelope.ts'
 import { boolean, nameText } from '../pipeline/parameters.ts'
@@ -29,8 +30,8 @@ export const sessionDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, credential, input, exchange }) => {
       // Pages of other origins must not sign a browser in, and only a cookie may hold the secret.
       if (exchange.header('sec-fetch-site') !== 'same-origin') throw forbidden('Only the page may open a session')
-      if (credential!.isSession) throw forbidden('A session cannot open another one')
-      const secret = realm.transaction((tx) => openSession(realm, tx, me, credential!.id, input))
+      if (defined(credential).isSession) throw forbidden('A session cannot open another one')
+      const secret = realm.transaction((tx) => openSession(realm, tx, me, defined(credential).id, input))
       return withHeaders(
         { user_id: me.id, email: me.email },
         { 'set-cookie': sessionCookie(secret, input.remember ? SESSION_DAYS : null) },
@@ -43,8 +44,8 @@ export const sessionDeclarations: readonly AnyDeclaration[] = [
     who: 'human',
     audit: {},
     handle: ({ realm, me, credential }) => {
-      if (!credential!.isSession) throw badRequest('API keys are revoked at /users/me/api_keys')
-      revokeKey(realm, me, credential!.id)
+      if (!defined(credential).isSession) throw badRequest('API keys are revoked at /users/me/api_keys')
+      revokeKey(realm, me, defined(credential).id)
       return withHeaders({}, EXPIRY_HEADERS)
     },
   }),

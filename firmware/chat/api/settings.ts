@@ -1,6 +1,7 @@
 /** Settings of users. Contract section 3.4, rows E84 and E88. */
 
 import { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 import { badRequest } from '../base/error.ts'
 import { json, type Parameter, text, textOf } from '../pipeline/parameters.ts'
 import { realmSetting } from '../realm/model/read-settings.ts'
@@ -105,7 +106,7 @@ async function changeOwn(
   const before = realm.state.password.get(me.id)
   const password = input.new_password === undefined ? null : await newPassword(passwords, me, before, input)
   realm.transaction((tx) => {
-    let user = realm.state.user.get(me.id)!
+    let user = realm.state.user.require(me.id)
     if (password !== null) {
       // Another request may have changed the password during the key derivation.
       if (realm.state.password.get(me.id) !== before) throw badRequest('Wrong password!')
@@ -126,7 +127,7 @@ async function newPassword(
   if (old === undefined) throw badRequest('Please fill out all fields.')
   const attempt = { address, who: me.id, password: old, expected: before }
   if (before === undefined || !(await passwords.matches(attempt))) throw badRequest('Wrong password!')
-  return passwords.digest(me.id, wanted!, 'new_password')
+  return passwords.digest(me.id, defined(wanted), 'new_password')
 }
 
 function changeOwnAddress(realm: Realm, tx: Transaction, user: User, email: string): User {

@@ -1,6 +1,7 @@
 /** Subscriptions to channels. Contract section 3.3, rows E51 to E55, E58, E59. */
 
 import { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 import { nameString, textString } from '../base/characters.ts'
 import { badRequest } from '../base/error.ts'
 import { boolean, integer, json, oneOf } from '../pipeline/parameters.ts'
@@ -166,7 +167,7 @@ function ownSubscriptions(realm: Realm, me: User, include: IncludeSubscribers): 
   return visibleChannels(realm, me, false)
     .filter((channel) => isSubscribed(realm, me, channel))
     .map((channel) => {
-      const subscription = realm.state.subscriptionsOf.get(me.id).get(channel.id)!
+      const subscription = defined(realm.state.subscriptionsOf.get(me.id).get(channel.id))
       return subscriptionView(realm, me, channel, subscription, { nullable: true }, include)
     })
 }
@@ -178,8 +179,7 @@ function subscribedAnswer({ added, already }: Subscribed): Record<string, unknow
 function namesByUser(pairs: readonly SubscriptionPair[]): Record<string, string[]> {
   const names: Record<string, string[]> = {}
   for (const { user, channel } of pairs) {
-    names[user.id] ??= []
-    names[user.id]!.push(channel.name)
+    names[user.id] = [...(names[user.id] ?? []), channel.name]
   }
   return names
 }

@@ -1,6 +1,7 @@
 /** Topics of channels, and users' visibility policies for them. Contract section 3.3, rows E48, E49, E56, E57. */
 
 import { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 import { badRequest } from '../base/error.ts'
 import { partly } from '../pipeline/envelope.ts'
 import { boolean, integer, json, oneOf, text } from '../pipeline/parameters.ts'
@@ -67,7 +68,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
       realm.transaction((turn) => {
         const channel =
           input.stream_id === undefined
-            ? findChannelByName(realm, me, input.stream!)
+            ? findChannelByName(realm, me, defined(input.stream))
             : findChannel(realm, me, input.stream_id)
         setUserTopic(realm, turn, me.id, channel, input.topic, input.op === 'add' ? 1 : 0)
       })

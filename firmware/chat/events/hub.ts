@@ -217,8 +217,11 @@ export function createEventHub({
   ): Generator<{ id: string; json: string }> {
     const kept = new Map<Prepared, string | null>() // queues share events
     const keep = (event: Prepared): string | null => {
-      if (!kept.has(event)) kept.set(event, withoutGone(event, isGone))
-      return kept.get(event)!
+      const known = kept.get(event)
+      if (known !== undefined) return known
+      const json = withoutGone(event, isGone)
+      kept.set(event, json)
+      return json
     }
     let left = Math.min(bytesMax * SAVED_PART, charactersMax)
     for (const queue of [...queues.all()].sort((a, b) => fullBytes(a) - fullBytes(b))) {

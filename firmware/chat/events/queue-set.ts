@@ -1,5 +1,6 @@
 /** Event queues by user, and the bounds on their number and on their memory. */
 
+import { defined } from '../../base/defined.ts'
 import { badRequest } from '../base/error.ts'
 import {
   append,
@@ -97,7 +98,7 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
   function push(queue: Queue, { prepared, tail, merge, body }: UserEvent): void {
     if (merge !== undefined) {
       const last = lastToMerge(queue, merge.key)
-      const joined = last === undefined ? body : merge.join(last.merge!.body, body)
+      const joined = last === undefined ? body : merge.join(defined(last.merge).body, body)
       if (last !== undefined) release([takeLast(queue)])
       const own = last === undefined ? prepared : { text: JSON.stringify(joined), uses: 0 }
       hold(queue, { prepared: own, tail, merge: { key: merge.key, body: joined } })
@@ -141,7 +142,7 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
           grown.set(prepared, prepared.text.length - before.length)
           bytes += textBytes(prepared.text) - textBytes(before)
         }
-        queue.textLength += grown.get(prepared)!
+        queue.textLength += defined(grown.get(prepared))
       }
     makeRoom()
   }

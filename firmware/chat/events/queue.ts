@@ -1,5 +1,6 @@
 /** The events that one client has not acknowledged. Contract section 4.3. */
 
+import { defined } from '../../base/defined.ts'
 import { badRequest } from '../base/error.ts'
 import type { Shape } from './shapes.ts'
 
@@ -116,7 +117,7 @@ export function lastToMerge(queue: Queue, key: string): QueueEntry | undefined {
 }
 
 export function takeLast(queue: Queue): QueueEntry {
-  const last = queue.entries.pop()!
+  const last = defined(queue.entries.pop())
   count(queue, last, -1)
   return last
 }
@@ -133,7 +134,7 @@ export function acknowledge(queue: Queue, lastEventId: number): QueueEntry[] {
 
 function countUpTo(entries: readonly QueueEntry[], id: number): number {
   let at = 0
-  while (at < entries.length && entries[at]!.id <= id) at++
+  while ((entries[at]?.id ?? Infinity) <= id) at++
   return at
 }
 

@@ -19,7 +19,7 @@ const CONCLUSIONS: Readonly<Record<string, string>> = {
 }
 
 const ended = (conclusion: string | null | undefined): string =>
-  conclusion != null && Object.hasOwn(CONCLUSIONS, conclusion) ? CONCLUSIONS[conclusion]! : 'ended'
+  (conclusion != null && Object.hasOwn(CONCLUSIONS, conclusion) && CONCLUSIONS[conclusion]) || 'ended'
 
 const WORKFLOW_RUN = z.object({
   ...COMMON,

@@ -1,6 +1,7 @@
 /** GitHub's webhooks. Contract section 3.5.2. */
 
 import { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 import {
   between,
   branchOf,
@@ -274,8 +275,8 @@ const READERS: Readonly<Record<string, Reader>> = {
 
 /** Events with the same format in Gitea, Forgejo and Gogs. */
 export const SHARED_READERS = {
-  create: READERS.create!,
-  delete: READERS.delete!,
+  create: defined(READERS.create),
+  delete: defined(READERS.delete),
   issue_comment: issueComment,
   issues,
   pull_request: pullRequest,

@@ -98,7 +98,8 @@ const QUIET = ['update', 'approval', 'unapproval']
 /** Maps the action to a verb; null for one that is not reported. An object without an action is a test from GitLab's settings. */
 function verbOf(event: string, action: string | null | undefined): string | null {
   if (action == null) return 'opened'
-  if (Object.hasOwn(VERBS, action)) return VERBS[action]!
+  const verb = Object.hasOwn(VERBS, action) ? VERBS[action] : undefined
+  if (verb !== undefined) return verb
   if (QUIET.includes(action)) return null
   throw new UnsupportedEvent(event, action)
 }

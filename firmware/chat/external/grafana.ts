@@ -1,6 +1,7 @@
 /** Grafana's webhook contact point, of unified alerting (version 8 and later). Contract section 3.5.2. */
 
 import { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 import { grouped, messagesOf } from './alerts.ts'
 import { type Integration, parse } from './integration.ts'
 import { inLine, link } from './text.ts'
@@ -59,7 +60,7 @@ function linesOf(alert: Alert): string {
     ['panel', alert.panelURL],
     ['silence', alert.silenceURL],
   ].flatMap(([label, address]) => {
-    const shown = link(label!, address)
+    const shown = link(defined(label), address)
     return shown === label ? [] : [shown]
   })
   return [

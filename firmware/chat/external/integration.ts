@@ -1,6 +1,7 @@
 /** The interface of integrations: a webhook's payload becomes messages. It does not depend on the realm. Contract section 3.5.2. */
 
 import type { z } from 'zod'
+import { defined } from '../../base/defined.ts'
 
 export interface WebhookOptions {
   /** Label of Alertmanager's alerts by which they are grouped. */
@@ -89,6 +90,6 @@ export const readerOf =
   (readers: Readonly<Record<string, EventReader>>): Integration['read'] =>
   ({ payload, event, options }) => {
     if (!Object.hasOwn(readers, event)) throw new UnsupportedEvent(event)
-    const message = readers[event]!(payload, options)
+    const message = defined(readers[event])(payload, options)
     return { event, messages: message === null ? [] : [message] }
   }

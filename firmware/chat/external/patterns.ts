@@ -1,5 +1,7 @@
 /** Glob patterns for names of events: `*`, `?`, `[abc]`, `[!abc]`. Contract section 3.5.2. */
 
+import { defined } from '../../base/defined.ts'
+
 const PATTERNS_MAX = 100 // no service has as many events
 const PATTERN_CHARACTERS_MAX = 100
 
@@ -21,7 +23,7 @@ function matches(text: string, pattern: string): boolean {
     if (current === 'any') {
       star = piece++
       retryAt = at
-    } else if (current?.(text[at]!)) {
+    } else if (current?.(defined(text[at]))) {
       at++
       piece++
     } else if (star >= 0) {
@@ -37,7 +39,7 @@ type Piece = 'any' | ((character: string) => boolean)
 function piecesOf(pattern: string): Piece[] {
   const pieces: Piece[] = []
   for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at]!
+    const character = defined(pattern[at])
     // The first bracket may be a member of the set.
     const end = character === '[' ? pattern.indexOf(']', at + (pattern[at + 1] === '!' ? 3 : 2)) : -1
     if (character === '*') pieces.push('any')
@@ -56,7 +58,7 @@ function setOf(text: string): (character: string) => boolean {
   const ranges: [string, string][] = []
   for (let at = 0; at < members.length; at++) {
     const isRange = members[at + 1] === '-' && at + 2 < members.length
-    ranges.push([members[at]!, members[isRange ? at + 2 : at]!])
+    ranges.push([defined(members[at]), defined(members[isRange ? at + 2 : at])])
     if (isRange) at += 2
   }
   return (character) => ranges.some(([first, last]) => first <= character && character <= last) !== isNegated

@@ -9,6 +9,7 @@ import * as z from 'zod'
 import type { Appliance } from '../../appliance/appliance.ts'
 import type { ChatBackups } from '../../backup/chat.ts'
 import { formatTime } from '../../base/clock.ts'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
@@ -134,7 +135,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
 
   async function open({ generation }: ChatRecord): Promise<void> {
     process.spend()
-    const connection = process.connection!
+    const connection = defined(process.connection)
     try {
       await connection.ask({ do: 'open', generation, chatKey: chatKey(), kept: commits.of(generation) })
       if (process.connection !== connection) return

@@ -1,5 +1,6 @@
 /** Access paths: the smallest index that contains all messages of a narrow. It may contain others; conditions check each message. */
 
+import { defined } from '../../base/defined.ts'
 import type { ChatStore } from '../store/store.ts'
 import { firstRow, ID_OF_ROW, PLACE_OF_ROW, placeDigits } from '../store/words.ts'
 
@@ -83,7 +84,7 @@ export function readAccessPath(
   // A message in several streams counts once. For most messages only the id is read.
   const parts = lead.streams.map((stream) => streamQuery(stream, direction, 'messages.id'))
   const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
-  const parameters = parts.flatMap(({ parameters }, n) => [...parameters, ...boundsOf(lead.streams[n]!), count])
+  const parameters = parts.flatMap(({ parameters }, n) => [...parameters, ...boundsOf(defined(lead.streams[n])), count])
   const ids = `SELECT id FROM (${union} ORDER BY id ${ORDER[direction]} LIMIT ?)`
   const sql = `SELECT ${columns} FROM messages WHERE id IN (${ids}) ORDER BY id ${ORDER[direction]}`
   return store.select(sql, [...parameters, count])

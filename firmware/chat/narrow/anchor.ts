@@ -20,7 +20,7 @@ export function readAnchor({ anchor, anchor_date: date, use_first_unread_anchor:
   if (name === undefined && !isUnread) throw missing('anchor')
   if (name === 'newest' || name === 'oldest' || name === 'first_unread') return name
   if (isUnread) return 'first_unread'
-  if (!/^-?\d{1,20}$/.test(name!)) throw invalidParameter('anchor', 'anchor is neither an id nor a place')
+  if (!/^-?\d{1,20}$/.test(name ?? '')) throw invalidParameter('anchor', 'anchor is neither an id nor a place')
   return Math.min(Math.max(Number(name), 0), NEWEST)
 }
 

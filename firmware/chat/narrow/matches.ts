@@ -21,7 +21,7 @@ export function matches(realm: Realm, row: MessageRow, search: Search) {
     match_content: highlight(search, shownHtml(realm, row.html)),
     match_subject: highlight(
       search,
-      topic.replace(/[&<>"']/g, (character) => ESCAPES[character]!),
+      topic.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character),
     ),
   }
 }

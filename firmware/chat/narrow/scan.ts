@@ -2,6 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { createBatchSize, threadMs } from '../../base/batch-size.ts'
+import { defined } from '../../base/defined.ts'
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts'
 import type { ChatStore } from '../store/store.ts'
 import { type AccessPath, type Candidate, type Direction, farthest, readAccessPath, WINDOW } from './access-path.ts'
@@ -61,7 +62,7 @@ export async function scan(
     }
     const isThrough = slice.length < size
     if (isThrough && (far <= 0 || far > end)) return { found, isEnd: true }
-    from = isThrough ? far : slice.at(-1)!.id
+    from = isThrough ? far : defined(slice.at(-1)).id
     looked += slice.length
     const missing = (count - found.length) * (looked / Math.max(found.length, 1))
     size = Math.ceil(Math.min(Math.max(missing, size), size * 4, SLICE.max))

@@ -1,5 +1,6 @@
 /** The access path of a full-text search. Contract section 5.2, `search`. */
 
+import { defined } from '../../base/defined.ts'
 import type { Phrase } from '../search/search.ts'
 import { matchOf, sentTo, type WordQuery } from '../store/words.ts'
 import { type AccessPath, isSmall, type Stream } from './access-path.ts'
@@ -23,7 +24,7 @@ export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], i
   const { births, others } = own
   if (births.length > SCOPE_MAX || shareOf(viewer, births) > SPARSE)
     return { streams: [{ by: 'words', match, births }, ...others] }
-  const ownMatch = matchOf({ wanted, scopes: [...scopes, births.map(sentTo)] })!
+  const ownMatch = defined(matchOf({ wanted, scopes: [...scopes, births.map(sentTo)] }))
   return { streams: [{ by: 'words', match: ownMatch, births: null }, ...others] }
 }
 

@@ -88,7 +88,7 @@ export function readTerms(narrow: NarrowShape): Term[] {
       operand,
       negated,
     } = Array.isArray(input) ? { operator: input[0], operand: input[1], negated: false } : input
-    const operator = Object.hasOwn(ALIASES, as) ? ALIASES[as]! : as
+    const operator = (Object.hasOwn(ALIASES, as) && ALIASES[as]) || as
     if (!isOperator(operator)) throw new NarrowError(`unknown ${as} operator`)
     if (negated && NEVER_NEGATED.has(operator)) throw new NarrowError(`${as} cannot be negated`)
     return { ...READINGS[operator](operand, as), negated }

@@ -145,7 +145,7 @@ export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = A
       if (!(error instanceof ChatError)) throw error
       realm.transaction((tx) => {
         tx.remove('botCall', call.id)
-        tellOwner(tx, state.user.get(call.botId)!, `its answer could not be sent: ${error.message}`)
+        tellOwner(tx, state.user.require(call.botId), `its answer could not be sent: ${error.message}`)
       })
     }
   }

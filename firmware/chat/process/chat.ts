@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { createClock } from '../../base/clock.ts'
+import { defined } from '../../base/defined.ts'
 import { createDiskSpace, type DiskUsage, readDiskUsage } from '../../base/disk-space.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
@@ -346,7 +347,7 @@ function authorize(who: Who, me: User | null): void {
   }
   if (me.bot?.type === BOT_TYPES.incomingWebhook && !['nobody', 'sender', 'webhook'].includes(who))
     throw new ChatError('UNAUTHORIZED', 'This API is not available to incoming webhook bots.')
-  if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', MEANT[who]!)
+  if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', defined(MEANT[who]))
 }
 
 const noPost = async (): Promise<never> => {

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { defined } from '../../base/defined.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../../crypto/seal.ts'
@@ -46,7 +47,7 @@ export function openCommitCounter(options: CommitCounterOptions): CommitCounter 
   for (const name of DATABASES)
     if (isOlder(name))
       report(
-        `${name} was put back to an older copy: it has seen ${commits[name]} commits, and had seen ${before!.commits[name]}`,
+        `${name} was put back to an older copy: it has seen ${commits[name]} commits, and had seen ${defined(before).commits[name]}`,
       )
   const older = DATABASES.filter((name) => before?.older.includes(name) || isOlder(name) || damaged.includes(name))
   let last = ''

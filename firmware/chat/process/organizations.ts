@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
+import { defined } from '../../base/defined.ts'
 import { createDiskSpace, readDiskUsage } from '../../base/disk-space.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
@@ -139,7 +140,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
         clear()
         return undefined
       case 'figures':
-        return { ...figuresOf(expectOpen(), pathOf(open!.generation)), older: [...open!.keeper.older] }
+        return { ...figuresOf(expectOpen(), pathOf(defined(open).generation)), older: [...defined(open).keeper.older] }
       case 'settings':
         return operatorSettings(expectOpen().realm)
       case 'changeSettings':

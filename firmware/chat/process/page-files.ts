@@ -5,6 +5,7 @@
 
 import { closeSync, openSync, read, readSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { defined } from '../../base/defined.ts'
 import type { Log } from '../../base/log.ts'
 import { prefixOf } from '../../base/login-limiter.ts'
 import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-policy.ts'
@@ -116,7 +117,7 @@ export function openPageFiles(options: PageFilesOptions): PageFiles | undefined 
   async function reply(path: string, file: PageFile | undefined, exchange: Exchange): Promise<Reply> {
     limiter.take(prefixOf(exchange.address))
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return wrongMethod()
-    return path === MANIFEST_PATH ? manifestReply(exchange) : fileReply(file!, exchange)
+    return path === MANIFEST_PATH ? manifestReply(exchange) : fileReply(defined(file), exchange)
   }
 
   return {

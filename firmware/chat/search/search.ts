@@ -1,5 +1,6 @@
 /** Parses searches, and finds and highlights their matches in a text. Contract section 5.2, `search`. */
 
+import { defined } from '../../base/defined.ts'
 import { isUnspaced, type Word, wordsOf, wordsOfHtml } from './words.ts'
 
 const PREFIX_CHARACTERS_MIN = 3 // shorter prefixes would match nearly everything
@@ -20,7 +21,7 @@ export function readSearch(operand: string): Search {
   for (const [, phrase, loose] of operand.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
     const words = (phrase ?? loose ?? '') === '' ? [] : searchedWords(phrase ?? loose ?? '')
     if (words.length === 0) continue
-    const last = words.at(-1)!
+    const last = defined(words.at(-1))
     parts.push({ words, isPrefix: isUnspaced(last) || (phrase === undefined && last.length >= PREFIX_CHARACTERS_MIN) })
     if (parts.length === PARTS_MAX) break
   }
@@ -76,8 +77,8 @@ function* occurrences({ words, isPrefix }: Phrase, text: readonly Word[]): Gener
   const last = words.length - 1
   for (let start = 0; start + last < text.length; start++) {
     const isHere = words.every((word, index) => {
-      const there = text[start + index]!.text
-      return there === word || (isPrefix && index === last && there.startsWith(word))
+      const there = text[start + index]?.text
+      return there === word || (isPrefix && index === last && there?.startsWith(word) === true)
     })
     if (isHere) yield text.slice(start, start + words.length)
   }

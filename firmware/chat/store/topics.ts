@@ -1,6 +1,7 @@
 /** Topics: their names, and changes of whole topics. Messages refer to them. A topic without messages has no row. */
 
 import type { Database } from 'better-sqlite3'
+import { defined } from '../../base/defined.ts'
 import type { Words } from './words.ts'
 
 export interface TopicRow {
@@ -77,12 +78,12 @@ export function prepareTopics(database: Database, words: Words): Topics {
     newest: (id) => newest.get(id) ?? undefined,
     add: (recipient, name, folded) => Number(add.run(recipient, name, folded).lastInsertRowid),
     rename(id, recipient, name, folded) {
-      words.renameTopic(id, get.get(id)!.name, name)
+      words.renameTopic(id, defined(get.get(id)).name, name)
       rename.run(recipient, name, folded, id)
       known.delete(id)
     },
     remove(id) {
-      words.removeTopic(id, get.get(id)!.name)
+      words.removeTopic(id, defined(get.get(id)).name)
       remove.run(id)
       known.delete(id)
       removeMoves.run(id)

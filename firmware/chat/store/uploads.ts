@@ -1,6 +1,7 @@
 /** Metadata of uploaded files, and the messages that show them. The bytes are in files.ts. */
 
 import type { Database } from 'better-sqlite3'
+import { defined } from '../../base/defined.ts'
 import { PLACED_COLUMNS, type PlacedRow } from './messages.ts'
 
 export interface UploadRow {
@@ -108,7 +109,7 @@ export function prepareUploads(database: Database): Uploads {
       count.run({ owner: row.owner, files: -1, bytes: -row.sizeBytes })
       forget.run(row.owner)
     },
-    total: () => total.get()!,
+    total: () => defined(total.get()),
     sumOf: (owner) => sumOf.get(owner) ?? { files: 0, bytes: 0 },
     claimsOf: (upload, count) => claimsOf.all(upload, count).reverse(),
     isClaimed: (upload) => isClaimed.get(upload) !== undefined,

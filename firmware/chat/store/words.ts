@@ -7,6 +7,7 @@
  */
 
 import type { Database } from 'better-sqlite3'
+import { defined } from '../../base/defined.ts'
 import { type Word, wordsOf, wordsOfHtml } from '../search/words.ts'
 
 /** Increment this when search/words.ts splits texts differently. */
@@ -124,7 +125,7 @@ export function prepareWords(database: Database): Words {
       setNamed.run(row)
       indexMessage(row)
     }
-    counter.set('words through', rows.length < messages ? COMPLETE : rows.at(-1)!.id)
+    counter.set('words through', rows.length < messages ? COMPLETE : defined(rows.at(-1)).id)
   }
 
   /** Reindexes messages of one topic. If messages join it meanwhile, it starts again. */
@@ -139,7 +140,7 @@ export function prepareWords(database: Database): Words {
       setNamed.run(renamed)
       add(renamed)
     }
-    if (rows.length === messages) counter.set('words settled', rows.at(-1)!.id)
+    if (rows.length === messages) counter.set('words settled', defined(rows.at(-1)).id)
     else removeTopic(topic.id, topic.name)
   }
 

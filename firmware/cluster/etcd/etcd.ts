@@ -150,8 +150,9 @@ export function connectToEtcd(socketPath: string): Etcd {
       try {
         const { kvs, more } = await range({ key: encodeKey(from), range_end, limit }, { ...options, revision })
         yield kvs.map(entryOf)
-        if (!more || kvs.length === 0) return
-        from = `${kvs.at(-1)!.key}\0`
+        const last = kvs.at(-1)
+        if (!more || last === undefined) return
+        from = `${last.key}\0`
         limit = Math.min(PAGE_MAX, 2 * limit)
       } catch (error) {
         if (!(error instanceof EtcdError && error.code === 'tooLarge') || limit === 1) throw error

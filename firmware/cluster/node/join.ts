@@ -6,6 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ChatBackups } from '../../backup/chat.ts'
 import { removeWaiting } from '../../backup/nethsm/pending-import.ts'
+import { defined } from '../../base/defined.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
 import { INSIDE, type QueuePriority } from '../../base/fair-queue.ts'
 import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
@@ -94,7 +95,7 @@ export function createJoining(node: ClusterNode, options: JoiningOptions): Join 
       const service = expectService(node)
       const session = options.session()
       if (node.membership !== null) throw new CofferError('conflict', 'This node is in a cluster already')
-      const peerUrl = joinerOf(request).urls[0]!
+      const peerUrl = defined(joinerOf(request).urls[0])
       configuration.peers.assertFit(hostOf(peerUrl))
       const kit = await openKit(request)
       const { token, clusterId, memberId, generation, head } = kit
@@ -190,7 +191,7 @@ async function look(etcd: Etcd, kit: JoinerKit): Promise<number | 'there'> {
 function joinerOf({ members }: JoinRequest): { urls: readonly string[] } {
   const wrong = members.find(({ name }) => name !== '' && !NAME.test(name))
   if (wrong !== undefined) throw new CofferError('invalid', 'members: a name that no member has')
-  return members.find(({ name }) => name === '')!
+  return defined(members.find(({ name }) => name === ''))
 }
 
 /** As etcd wants to know them: that which joins under the name that it will have. */

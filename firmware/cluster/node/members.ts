@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readBackupKey } from '../../backup/backup-key.ts'
+import { defined } from '../../base/defined.ts'
 import { CofferError, describe } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
@@ -151,14 +152,14 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
   }
 
   async function prepareKit(): Promise<Omit<JoinerKit, 'memberId'>> {
-    const { token, clusterId } = node.membership!
+    const { token, clusterId } = defined(node.membership)
     const { entry } = await read(() => node.client.get(HEAD_KEY, { timeoutMs: ANSWER_MS_MAX }))
     if (entry === null) throw new CofferError('storage', 'The cluster has lost its records')
     const { vault, device } = options.session()
     const heads = createHeadSealer(vault.domainKey, random)
     try {
       const { generation, head } = heads.open(entry.value)
-      const slot = Buffer.from(device.get(ATTENDED)!).toString('base64')
+      const slot = Buffer.from(defined(device.get(ATTENDED))).toString('base64')
       const { revision, value } = entry
       return { slot, token, clusterId, generation, head: storedHead(head), revision, digest: digestOf(value) }
     } finally {

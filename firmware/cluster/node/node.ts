@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../base/defined.ts'
 import { CofferError, describe } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
@@ -88,7 +89,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     for (let said: string | null = null; !signal.aborted; ) {
       try {
         const tls = configuration.peers.identity()
-        return await service!.run({ how: 'run', name, peerUrl, token, members: [], tls })
+        return await defined(service).run({ how: 'run', name, peerUrl, token, members: [], tls })
       } catch (error) {
         const problem = describe(error)
         if (problem !== said) log.error('general', `the etcd of this node does not run: ${problem}`)

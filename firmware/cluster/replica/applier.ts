@@ -1,5 +1,6 @@
 /** This node's copy of the cluster's records and its position in their order. A change is adopted whole, or refused if it does not fit. */
 
+import { defined } from '../../base/defined.ts'
 import { runInSlices } from '../../base/slices.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { Head } from '../../store/head.ts'
@@ -136,7 +137,7 @@ export function createApplier(options: ApplierOptions): Applier {
       note(next, head, false)
     },
     adopt({ revision, writes }) {
-      const { generation } = position!
+      const { generation } = defined(position)
       const records = writes.flatMap(({ key, value }) => {
         const place = parseRecordKey(key)
         return place?.generation === generation ? [{ ...place, key, sealed: value, record: null }] : []

@@ -22,6 +22,7 @@ export const recordKey = (generation: string, collection: string, slot: bigint):
 
 /** Null where this is no record's place. */
 export function parseRecordKey(key: string): { generation: string; collection: string; slot: bigint } | null {
-  const parts = RECORD.exec(key)
-  return parts === null ? null : { generation: parts[1]!, collection: parts[2]!, slot: BigInt(`0x${parts[3]}`) }
+  const [, generation, collection, slot] = RECORD.exec(key) ?? []
+  if (generation === undefined || collection === undefined) return null
+  return { generation, collection, slot: BigInt(`0x${slot}`) }
 }

@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../base/defined.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
 import { runDetached } from '../../base/request-authorization.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -185,8 +186,9 @@ export function createProposals(options: ProposalsOptions): Proposals {
   function settle(entries: readonly WaitingChange[], { outcomes }: ChangeDraft): void {
     losses = 0
     for (const [at, outcome] of outcomes.entries()) {
-      if (outcome instanceof Error) entries[at]!.reject(outcome)
-      else entries[at]!.resolve(outcome.result)
+      const entry = defined(entries[at])
+      if (outcome instanceof Error) entry.reject(outcome)
+      else entry.resolve(outcome.result)
     }
   }
 
@@ -201,7 +203,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     conflicts++
     losses++
     waiting.unshift(...entries.filter((entry) => unanswered.has(entry)))
-    if (losses >= LOSSES_PATIENT) await wait((PAUSE_MS_MAX * random(1)[0]!) / 256)
+    if (losses >= LOSSES_PATIENT) await wait((PAUSE_MS_MAX * (random(1)[0] ?? 0)) / 256)
   }
 
   return {

@@ -5,6 +5,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Head } from '../../store/head.ts'
@@ -58,7 +59,7 @@ async function reserve(etcd: Etcd, generation: string): Promise<ReplicaReplaceme
   try {
     const { memberId } = await etcd.get(key)
     await etcd.put(key, utf8ToBytes(memberId))
-    return { key, revision: (await etcd.get(key)).entry!.revision }
+    return { key, revision: defined((await etcd.get(key)).entry).revision }
   } catch (error) {
     if (error instanceof EtcdError) throw new CofferError('busy', 'The cluster does not answer', error)
     throw error

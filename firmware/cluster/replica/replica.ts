@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -113,8 +114,8 @@ export function startReplica(options: ReplicaOptions): Replica {
   const barrier = createBarrier({ etcd, timeoutMs: timeouts.barrierMsMax, revision, isRunning })
   const proposals = createProposals({
     ...{ etcd, random, nowMs, timeouts, copy },
-    sealHead: (head, id) => heads.seal({ generation: adoption.position!.generation, id, member, head }),
-    position: () => adoption.position!,
+    sealHead: (head, id) => heads.seal({ generation: defined(adoption.position).generation, id, member, head }),
+    position: () => defined(adoption.position),
     refusal: standing.changeRefusal,
     onFailure: repair,
     adopted: (revision) => barrier.adopted(revision, timeouts.heartbeatMsMax),
@@ -222,7 +223,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   function retry(error: unknown): void {
     const { syncFailure } = standing
     const isNew = syncFailure.note(error)
-    const what = syncFailure.what!
+    const what = defined(syncFailure.what)
     if (isNew) options.onTrouble(what)
     standing.noteDelay()
     if (syncFailure.isHopeless) refuse(new IntegrityError(`this node cannot adopt it (${what})`, error))
@@ -232,7 +233,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     if (standing.refusal !== null) return
     standing.refuse(refusal)
     watching.abort()
-    proposals.giveUp(standing.changeRefusal()!)
+    proposals.giveUp(defined(standing.changeRefusal()))
     barrier.release()
     options.onRefusal(refusal)
   }
@@ -242,7 +243,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   }
 
   function clearUp(): void {
-    clearing = runDetached(() => removeObsolete(etcd, () => adoption.position!.generation))
+    clearing = runDetached(() => removeObsolete(etcd, () => defined(adoption.position).generation))
   }
 
   void runDetached(run)
@@ -315,10 +316,10 @@ export function startReplica(options: ReplicaOptions): Replica {
           madeOn = revision()
           const next = { n: Math.max(adoption.n, head.n) + 1, sets: head.sets }
           const value = heads.seal({ generation, id, member, head: next })
-          await makeCurrent(etcd, replacement, value, adoption.position!, timeouts.resendMs)
+          await makeCurrent(etcd, replacement, value, defined(adoption.position), timeouts.resendMs)
           const newest = await barrier.newest().catch(() => 0)
           await barrier.adopted(newest, endMs - nowMs())
-          if (adoption.position!.generation === generation) return
+          if (defined(adoption.position).generation === generation) return
           await pause(timeouts.retryMs)
         }
       } finally {

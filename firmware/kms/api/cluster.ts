@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { UNLOCK_USER } from '../../base/login-limiter.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
@@ -261,7 +262,7 @@ export const clusterDeclarations = [
     errors: { 412: 'It is in no cluster, or that has answered in the last minute and is not refused.' },
     handle: async ({ services, address, credentials }) => {
       const { appliance, log } = services
-      const passphrase = credentials!.withSecret((bytes) => copySecret(bytes))
+      const passphrase = defined(credentials).withSecret((bytes) => copySecret(bytes))
       try {
         const isRight = await appliance.limiter.attempt(address, UNLOCK_USER, async (place) => {
           if (appliance.audit === undefined) return null // the store is closed, so no passphrase can be verified

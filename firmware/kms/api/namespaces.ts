@@ -1,6 +1,7 @@
 /** `/namespaces`. Contract sections 3.3 and 7.3. */
 
 import * as z from 'zod'
+import { defined } from '../../base/defined.ts'
 import { QUOTA_MAX } from '../domain/namespace-quotas.ts'
 import { id, namespaceId } from './schema.ts'
 import { declare, domainOf, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
@@ -16,7 +17,7 @@ const quotaChange = z
   .meta({ id: 'NamespaceQuotaChange', examples: [{ keys: 50_000 }] })
 
 const namespaceExists = (request: { services: Services; params: Record<string, string> }): void =>
-  domainOf(request).namespaces.assertExists(request.params.namespace!)
+  domainOf(request).namespaces.assertExists(defined(request.params.namespace))
 
 export const namespaceDeclarations = [
   declare({

@@ -1,5 +1,7 @@
 /** Metrics in the text format of Prometheus, version 0.0.4: prometheus.io/docs/instrumenting/exposition_formats. */
 
+import { defined } from '../../base/defined.ts'
+
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 export interface Family {
@@ -30,5 +32,5 @@ export function prometheusText(metrics: readonly Metric[]): string {
 /** Our labels need no escaping. */
 function sampleOf({ family, label, suffix, value }: Metric): string {
   const labels = label === undefined ? '' : `{${label[0]}="${label[1]}"}`
-  return `${family!.name}${suffix ?? ''}${labels} ${value}`
+  return `${defined(family).name}${suffix ?? ''}${labels} ${value}`
 }

@@ -111,10 +111,11 @@ const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\
 export function readTimestamp(value: string): number | null {
   const match = TIMESTAMP.exec(value)
   if (match === null) return null
-  const timeMs = Date.parse(`${match[1]}T${match[2]}Z`)
+  const [, date = '', time] = match
+  const timeMs = Date.parse(`${date}T${time}Z`)
   if (Number.isNaN(timeMs)) return null
   // Date lets 30 February roll over to March.
-  return new Date(timeMs).toISOString().startsWith(match[1]!) ? timeMs : null
+  return new Date(timeMs).toISOString().startsWith(date) ? timeMs : null
 }
 
 const encoder = new TextEncoder()

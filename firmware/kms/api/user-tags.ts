@@ -1,6 +1,7 @@
 /** `/users/{id}/tags`: tags that let an Operator use restricted keys. Contract sections 3.3 and 7.4. */
 
 import * as z from 'zod'
+import { defined } from '../../base/defined.ts'
 import { id, tag, userId } from './schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS } from './services.ts'
 
@@ -13,7 +14,7 @@ export const userTagDeclarations = [
     summary: 'The tags of an Operator; Operators see their own.',
     states: OPERATIONAL,
     access: READERS,
-    authorize: (request) => domainOf(request).users.authorizeRead(request.caller, request.params.user!),
+    authorize: (request) => domainOf(request).users.authorizeRead(request.caller, defined(request.params.user)),
     params: z.object({ user: userId }),
     exists: (request) => {
       domainOf(request).users.tags(request.params.user)
@@ -30,7 +31,7 @@ export const userTagDeclarations = [
     addsRecords: true,
     states: OPERATIONAL,
     access: ADMINISTRATORS,
-    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
+    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, defined(request.params.user)),
     params,
     noCache: true,
     answers: EMPTY,
@@ -46,7 +47,7 @@ export const userTagDeclarations = [
     summary: 'Removes a tag from an Operator.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
-    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
+    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, defined(request.params.user)),
     params,
     exists: (request) => {
       domainOf(request).users.get(request.params.user)

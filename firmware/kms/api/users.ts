@@ -1,6 +1,7 @@
 /** `/users`. Contract sections 3.3, 4.3 and 7.3 to 7.5. */
 
 import * as z from 'zod'
+import { defined } from '../../base/defined.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { User } from '../domain/user-record.ts'
@@ -151,7 +152,7 @@ export const userDeclarations = [
     summary: 'Name and role of a user; Operators see only their own.',
     states: OPERATIONAL,
     access: READERS,
-    authorize: (request) => domainOf(request).users.authorizeRead(request.caller, request.params.user!),
+    authorize: (request) => domainOf(request).users.authorizeRead(request.caller, defined(request.params.user)),
     params,
     exists,
     version,
@@ -194,7 +195,7 @@ export const userDeclarations = [
     summary: 'Deletes a user; your own account cannot be deleted.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
-    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
+    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, defined(request.params.user)),
     params,
     exists,
     version,
@@ -211,7 +212,7 @@ export const userDeclarations = [
     summary: 'Sets the passphrase of a user; Operators their own.',
     states: OPERATIONAL,
     access: READERS,
-    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
+    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, defined(request.params.user)),
     params,
     exists,
     noCache: true,

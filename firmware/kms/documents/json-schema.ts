@@ -1,6 +1,7 @@
 /** Converts schemas of declarations to JSON Schema 2020-12 and collects named ones as components. */
 
 import * as z from 'zod'
+import { defined } from '../../base/defined.ts'
 
 export interface JsonSchema {
   $ref?: string
@@ -44,7 +45,7 @@ export function createSchemaSet() {
     const { $schema: _, $defs = {}, ...json } = convert(schema, side)
     const names = new Map(Object.entries($defs).map(([name, definition]) => [name, nameFor(name, definition, side)]))
     for (const [name, definition] of Object.entries($defs)) {
-      components[names.get(name)!] = relocate(definition, names) as JsonSchema
+      components[defined(names.get(name))] = relocate(definition, names) as JsonSchema
     }
     return relocate(json, names) as JsonSchema
   }

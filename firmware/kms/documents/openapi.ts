@@ -1,6 +1,7 @@
 /** Generates the OpenAPI document of an API from its declarations. OpenAPI 3.1.1, JSON Schema 2020-12. */
 
 import { STATUS_CODES } from 'node:http'
+import { defined } from '../../base/defined.ts'
 import { STATES } from '../../base/states.ts'
 import type { Method } from '../../http/endpoint/endpoint.ts'
 import type { Declaration, MultipartForm } from '../pipeline/endpoint.ts'
@@ -207,7 +208,7 @@ function success<S>(
     headers.etag = { description: 'Changes with the representation.', schema: { type: 'string' } }
   if (answers.status === 201 && creates && body?.kind !== 'raw')
     headers.location = { description: 'Path of the new resource.', schema: { type: 'string' } }
-  const answer: OpenApiResponse = { description: STATUS_CODES[answers.status]! }
+  const answer: OpenApiResponse = { description: defined(STATUS_CODES[answers.status]) }
   if (Object.keys(headers).length > 0) answer.headers = headers
   if ('json' in answers) {
     answer.content = { 'application/json': { schema: schemas.inline(answers.json, 'output') } }
@@ -250,7 +251,7 @@ function failures<S>(declaration: Declaration<S>): Record<string, OpenApiRespons
 /** `/keys/:prefix*` becomes `/keys/{prefix}*`. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}')
 
-const tagOf = (path: string): string => path.split('/')[1]!
+const tagOf = (path: string): string => path.split('/')[1] ?? ''
 
 /** `GET /keys/:id/public.pem` becomes `getKeysByIdPublicPem`. */
 function operationId(method: Method, path: string): string {

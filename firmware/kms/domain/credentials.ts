@@ -1,5 +1,6 @@
 /** Verifies user names and passphrases. Contract section 7.2. */
 
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { ANYBODY, createFairQueue, type QueuePriority } from '../../base/fair-queue.ts'
 import { wipe } from '../../base/secret.ts'
@@ -39,7 +40,7 @@ export class Credentials {
     const user = this.#users.find(userId)
     const { salt } = user?.passphrase ?? this.#nobody
     const mac = this.#remembered.mac(userId, salt, passphrase)
-    if (user !== undefined && this.#remembered.includes(userId, mac)) return this.#users.caller(userId)!
+    if (user !== undefined && this.#remembered.includes(userId, mac)) return defined(this.#users.caller(userId))
     return this.#verifySlowly(userId, user, mac, passphrase, place)
   }
 
@@ -68,7 +69,7 @@ export class Credentials {
     const current = this.#users.find(userId)?.passphrase
     // The user was deleted, or the passphrase changed meanwhile.
     if (current === undefined || (current !== expected && current !== this.#renewed.get(expected))) return null
-    return this.#users.caller(userId)
+    return defined(this.#users.caller(userId))
   }
 
   close(): void {

@@ -5,6 +5,7 @@
  */
 
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import { runDetached } from '../../base/request-authorization.ts'
 import type { RecordChange } from './collections.ts'
@@ -47,8 +48,8 @@ export class KeyCounts {
       if (value === undefined) return // a damaged record, whose counts are unknown
       const { bucket, member } = decodeOwner(value)
       const name = nameOf(member, bucket)
-      if (after === null) this.#names[bucket]!.delete(name)
-      else this.#names[bucket]!.add(name)
+      if (after === null) this.#names[bucket]?.delete(name)
+      else this.#names[bucket]?.add(name)
       if (this.#found !== null)
         for (const [slot, count] of decodeBucket(value).counts) this.#found.set(slot, this.stored(slot) + count)
       if (after !== null) this.#owe(bucket, this.#stores.get(after.value), -1)
@@ -109,7 +110,7 @@ export class KeyCounts {
   /** Runs in one turn, so that stored and unstored counts match. */
   #recountBucket(bucket: number, entries: readonly KeyEntry[]): void {
     const stored = new Map<bigint, number>()
-    for (const name of this.#names[bucket]!) {
+    for (const name of this.#names[bucket] ?? []) {
       const value = this.#value(name)
       if (value === null) continue
       for (const [slot, count] of decodeBucket(value).counts) stored.set(slot, (stored.get(slot) ?? 0) + count)
@@ -126,18 +127,18 @@ export class KeyCounts {
   }
 
   unstored(entry: Readonly<KeyEntry>): number {
-    return this.#unstored[bucketOf(entry)]!.get(entry as KeyEntry) ?? 0
+    return this.#unstored[bucketOf(entry)]?.get(entry as KeyEntry) ?? 0
   }
 
   /** Removes the unstored count of a key before its id changes. `give` restores it under the new id. */
   take(entry: KeyEntry): number {
     const count = this.unstored(entry)
-    this.#unstored[bucketOf(entry)]!.delete(entry)
+    this.#unstored[bucketOf(entry)]?.delete(entry)
     return count
   }
 
   give(entry: KeyEntry, count: number): void {
-    if (count > 0) this.#unstored[bucketOf(entry)]!.set(entry, count)
+    if (count > 0) this.#unstored[bucketOf(entry)]?.set(entry, count)
   }
 
   /** Stores all counts. All writes begin in this turn, or, if `slowly`, a few records at a time. Throws `storage` if the disk fails. */
@@ -151,15 +152,15 @@ export class KeyCounts {
   /** Buckets with unstored counts, in the order of their rows: adjacent rows share pages of the disk. */
   #inOrderOfRows(): number[] {
     const { records, member } = this.#context
-    const used = [...this.#unstored.keys()].filter((bucket) => this.#unstored[bucket]!.size > 0)
-    const slots = new Map(used.map((bucket) => [bucket, records.slotOf('counts', nameOf(member, bucket))]))
-    return used.sort((a, b) => (slots.get(a)! < slots.get(b)! ? -1 : 1))
+    const used = [...this.#unstored.entries()].filter(([, counts]) => counts.size > 0)
+    const placed = used.map(([bucket]) => ({ bucket, slot: records.slotOf('counts', nameOf(member, bucket)) }))
+    return placed.sort((a, b) => (a.slot < b.slot ? -1 : 1)).map(({ bucket }) => bucket)
   }
 
   #storeBucket(bucket: number): Promise<void> {
     const { records, member } = this.#context
     return records.change(() => {
-      const unstored = this.#unstored[bucket]!
+      const unstored = defined(this.#unstored[bucket])
       for (const entry of unstored.keys()) if (!this.#keys.keeps(entry)) unstored.delete(entry)
       const name = nameOf(member, bucket)
       const counts = unstored.size === 0 ? null : this.#read(name)
@@ -177,7 +178,7 @@ export class KeyCounts {
     const counted = entries.filter((entry) => entry.operations > this.unstored(entry))
     return [...Map.groupBy(counted, bucketOf)].flatMap(([bucket, entries]) => {
       const slots = entries.map(({ slot }) => slot)
-      return [...this.#names[bucket]!].flatMap((name) => this.#without(name, slots))
+      return [...(this.#names[bucket] ?? [])].flatMap((name) => this.#without(name, slots))
     })
   }
 
@@ -209,7 +210,7 @@ export class KeyCounts {
   }
 
   #owe(bucket: number, counts: Map<KeyEntry, number> | undefined, sign: 1 | -1): void {
-    const unstored = this.#unstored[bucket]!
+    const unstored = defined(this.#unstored[bucket])
     for (const [entry, count] of counts ?? []) {
       const owed = (unstored.get(entry) ?? 0) + sign * count
       if (owed > 0) unstored.set(entry, owed)
@@ -266,8 +267,8 @@ export function decodeBucket(value: Uint8Array): Bucket {
 }
 
 const decodeOwner = (value: Uint8Array): Omit<Bucket, 'counts'> => ({
-  bucket: value[0]!,
+  bucket: value[0] ?? 0,
   member: new TextDecoder().decode(value.subarray(2, entriesAt(value))),
 })
 
-const entriesAt = (value: Uint8Array): number => 2 + value[1]!
+const entriesAt = (value: Uint8Array): number => 2 + (value[1] ?? 0)

@@ -1,5 +1,6 @@
 /** Lookup and lists of keys, with their public parts. Contract sections 3.2, 4.6 and 7.4. */
 
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import type { KeyHandle, PublicKey } from '../../crypto/types.ts'
 import type { Collection } from './collections.ts'
@@ -81,7 +82,7 @@ export class KeyDirectory {
     const keys = this.index.of(namespace)
     const ids = keys.ids.startingWith(filter.prefix ?? '')
     const isSelected = selectionOf(keys, filter)
-    return isSelected === null ? ids : ids.filter((id) => isSelected(keys.entries.get(id)!))
+    return isSelected === null ? ids : ids.filter((id) => isSelected(defined(keys.entries.get(id))))
   }
 
   /**
@@ -95,12 +96,12 @@ export class KeyDirectory {
     const candidates = all.ids.after(after, filter.prefix ?? '', lookedAt)
     const keys: KeyEntry[] = []
     for (const id of candidates) {
-      const entry = all.entries.get(id)!
+      const entry = defined(all.entries.get(id))
       if (isSelected !== null && !isSelected(entry)) continue
-      if (keys.length === limit) return { keys, next: keys.at(-1)!.id }
+      if (keys.length === limit) return { keys, next: defined(keys.at(-1)).id }
       keys.push(entry)
     }
-    return candidates.length < lookedAt ? { keys } : { keys, next: candidates.at(-1)! }
+    return candidates.length < lookedAt ? { keys } : { keys, next: defined(candidates.at(-1)) }
   }
 
   publicKey(namespace: Namespace, id: string): PublicKey {

@@ -1,5 +1,6 @@
 /** The index of stored keys, so that requests need not open records. It follows the store's records only. */
 
+import { defined } from '../../base/defined.ts'
 import { isMlDsaKeyType, isUnknownMechanism } from '../../crypto/algorithms.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import type { Context } from './context.ts'
@@ -104,11 +105,9 @@ export class KeyIndex {
   }
 
   #applied(before: StoredRecord | null, after: StoredRecord | null, slot: bigint): void {
-    const former = before === null ? null : decodeKey(before.value)
-    const next = after === null ? null : decodeKey(after.value)
-    if (former !== null && next !== null) this.#replace(former, before!, next, after!)
-    else if (former !== null) this.#remove(former, before!)
-    else if (next !== null) this.#add(next, after!)
+    if (before !== null && after !== null) this.#replace(decodeKey(before.value), before, decodeKey(after.value), after)
+    else if (before !== null) this.#remove(decodeKey(before.value), before)
+    else if (after !== null) this.#add(decodeKey(after.value), after)
     else this.#removeAt(slot)
   }
 
@@ -178,7 +177,7 @@ export class KeyIndex {
 
   #update(former: StoredKey, key: StoredKey, n: number): KeyEntry {
     const keys = this.#keysOf(key.namespace)
-    const entry = keys.entries.get(former.id)!
+    const entry = defined(keys.entries.get(former.id))
     keys.version.toggle(entry.id, entry.version)
     if (entry.base !== key.operations) this.#counts.recountLater(bucketOf(entry)) // a restored count
     Object.assign(entry, changeable(key), { version: n })
@@ -204,7 +203,7 @@ export class KeyIndex {
 
   #remove({ namespace, id }: StoredKey, record: StoredRecord): void {
     const keys = this.#keysOf(namespace)
-    const entry = keys.entries.get(id)!
+    const entry = defined(keys.entries.get(id))
     this.#takeOut(keys, entry)
     this.#gone.set(record, entry)
     this.#lastGone = { entry, value: record.value }

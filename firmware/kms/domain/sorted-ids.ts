@@ -36,7 +36,7 @@ export class SortedIds {
     if (prefix === '') return this.#ids.slice()
     const first = this.#position(prefix)
     let end = first
-    while (end < this.#ids.length && this.#ids[end]!.startsWith(prefix)) end++
+    while (this.#ids[end]?.startsWith(prefix)) end++
     return this.#ids.slice(first, end)
   }
 
@@ -55,7 +55,7 @@ export class SortedIds {
     let high = this.#ids.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#ids[middle]! < id) low = middle + 1
+      if ((this.#ids[middle] ?? '') < id) low = middle + 1
       else high = middle
     }
     return low

@@ -1,6 +1,7 @@
 /** The stored form of a user: a sealed record of JSON. */
 
 import { base64 } from '@scure/base'
+import { defined } from '../../base/defined.ts'
 import type { PassphraseDigest } from './passphrase.ts'
 import type { Role } from './roles.ts'
 
@@ -51,7 +52,7 @@ export function decodeUser(value: Uint8Array): User {
   const passphrase = {
     salt: base64.decode(salt),
     digest: base64.decode(digest),
-    cost: N === undefined ? ('hmac' as const) : { N, r: r!, p: p! },
+    cost: N === undefined ? ('hmac' as const) : { N, r: defined(r), p: defined(p) },
     ...(renewed && { isRenewed: true as const }),
   }
   return { id, realName, role, tags, passphrase }

@@ -1,5 +1,6 @@
 /** Users: roles, tags, passphrases and rights over other users. Contract sections 3.3, 4.3, 7.3 to 7.5. */
 
+import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Decision } from '../../store/store.ts'
 import type { Collection } from './collections.ts'
@@ -68,7 +69,7 @@ export class Users {
   page(namespace: Namespace, after: string, limit: number): { users: User[]; next?: string } {
     const ids = this.#index.ids.after(after, userPrefix(namespace), limit + 1)
     const users = ids.slice(0, limit).map((id) => this.get(id))
-    return ids.length > limit ? { users, next: ids[limit - 1]! } : { users }
+    return ids.length > limit ? { users, next: defined(ids[limit - 1]) } : { users }
   }
 
   size(namespace: Namespace): number {

@@ -1,6 +1,7 @@
 /** The audit log: reading, following, exporting and verifying it. */
 
 import { createReadStream } from 'node:fs'
+import { defined } from '../../../firmware/base/defined.ts'
 import type { AuditLine } from '../../../firmware/client/audit-lines.ts'
 import type { AuditFilter } from '../../../firmware/client/types.ts'
 import type { Command, OptionValues } from '../command.ts'
@@ -40,11 +41,11 @@ export const AUDIT: Command[] = [
       const file = input.text('output')
       const answer = await client().auditExport({ signal })
       if (file === undefined) {
-        for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
+        for await (const piece of counted(defined(answer.body), () => {})) output.raw(piece)
         return
       }
       const progress = createProgress(file)
-      await writeWhole(file, counted(answer.body!, progress.at), signal)
+      await writeWhole(file, counted(defined(answer.body), progress.at), signal)
       progress.end()
     },
   },
@@ -82,9 +83,9 @@ async function show({ client, output, signal }: CommandContext, input: OptionVal
     const newest = await api.audit({ ...filter, limit: PAGE_LINES })
     for (let found = newest; ; ) {
       fresh.push(...found.lines.filter(({ sequence }) => sequence > last))
-      const isReached = found.next === undefined || (found.lines.at(-1)?.sequence ?? 0) <= last || found.next <= last
-      if (isReached) break
-      found = await api.audit({ ...filter, limit: PAGE_LINES, before: found.next! })
+      const { next, lines } = found
+      if (next === undefined || (lines.at(-1)?.sequence ?? 0) <= last || next <= last) break
+      found = await api.audit({ ...filter, limit: PAGE_LINES, before: next })
     }
     print(fresh.reverse())
     last = newest.head.sequence
@@ -102,18 +103,18 @@ async function verify({ output }: CommandContext, given: OptionValues): Promise<
   if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw usage(`--key: not 64 hex digits: ${key}`)
   const known = new Map(given.list('known').map(noted))
   const { verifyExport } = await import('../../../firmware/client/audit-verify.ts')
-  const [file] = given.arguments
-  const input = createReadStream(file!)
+  const input = createReadStream(given.argument(0))
   await new Promise((done, fail) => input.once('open', done).once('error', fail))
   const verdict = await verifyExport(input, { known, ...(key !== undefined && { key }) })
   const { problems, notes, head, lines, overwritten } = verdict
   for (const note of notes) output.note(note)
   if (problems.length > 0) throw new Failure(EXIT.refused, problems.join('\n  '))
   const between = overwritten === 0 ? '' : ` (${overwritten} between them were overwritten)`
+  const { first, sequence, time, key: signedWith } = defined(head)
   output.result(
     verdict,
     () =>
-      `${lines} lines, ${head!.first} to ${head!.sequence}${between}: nothing changed, missing or reordered.\nSigned ${head!.time} with key ${head!.key}.`,
+      `${lines} lines, ${first} to ${sequence}${between}: nothing changed, missing or reordered.\nSigned ${time} with key ${signedWith}.`,
     () => 'good',
   )
   if (key === undefined)
@@ -123,5 +124,6 @@ async function verify({ output }: CommandContext, given: OptionValues): Promise<
 function noted(text: string): [number, string] {
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text)
   if (match === null) throw usage(`--known: not NUMBER:HASH: ${text}`)
-  return [Number(match[1]), match[2]!]
+  const [, number, hash = ''] = match
+  return [Number(number), hash]
 }

@@ -1,5 +1,6 @@
 /** The chat: its organization, by calls of the appliance; and members and invitations, by calls of the chat itself. */
 
+import { defined } from '../../../firmware/base/defined.ts'
 import { CHAT_ROLES, type ChatMember, type ChatTerms } from '../chat-api.ts'
 import type { Command, OptionValues } from '../command.ts'
 import { addressOf, type CommandContext } from '../context.ts'
@@ -49,9 +50,9 @@ export const CHAT: Command[] = [
       const url = input.text('url')
       const password = await passphrase('password', `New password of ${email}`, true)
       await client().createChat({
-        name: input.arguments[0]!,
+        name: input.argument(0),
         ...(url !== undefined && { url }),
-        owner: { email, fullName: input.text('full-name') ?? email.split('@')[0]!, password },
+        owner: { email, fullName: input.text('full-name') ?? email.replace(/@.*$/s, ''), password },
       })
       output.note(`Next: coffer chat connect, coffer chat join-link --user ${email}`)
     },
@@ -128,9 +129,9 @@ export const CHAT: Command[] = [
     options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer chat delete Workshop --force',
     run: async ({ client }, input) => {
-      const [name] = input.arguments
-      await certain(input.flag('force'), 'Every message is lost for ever.', name!)
-      await client().deleteChat(name!)
+      const [name = ''] = input.arguments
+      await certain(input.flag('force'), 'Every message is lost for ever.', name)
+      await client().deleteChat(name)
     },
   },
   {
@@ -151,9 +152,9 @@ export const CHAT: Command[] = [
     roles,
     options: { password: { value: '@FILE', secret: true, summary: 'file with the new password' } },
     example: 'coffer chat recover-owner owner@example.org',
-    run: async ({ client, passphrase }, { arguments: [email] }) => {
+    run: async ({ client, passphrase }, { arguments: [email = ''] }) => {
       const password = await passphrase('password', `New password of ${email}`, true)
-      await client().recoverChatOwner({ email: email!, password })
+      await client().recoverChatOwner({ email: email, password })
     },
   },
   ...tlsCommands('chat tls', 'the chat’s port', (api) => ({
@@ -172,7 +173,7 @@ async function connect(context: CommandContext, input: OptionValues): Promise<vo
   if (profile === null) throw usage(`there is no profile ${profileName()}`, 'coffer connect URL')
   const [given] = input.arguments
   const known = given === undefined ? await ownEndpoint(context) : profile.chat
-  const url = given === undefined ? known!.url : addressOf(given)
+  const url = given === undefined ? defined(known).url : addressOf(given)
   const endpoint = await acceptPeer(context, url, known, given === undefined ? undefined : input.text('fingerprint'))
   const user = profile.chat?.url === url ? profile.chat.user : undefined
   writeProfile(profileName(), { ...profile, chat: { ...endpoint, ...(user && { user }) } })
@@ -193,7 +194,7 @@ function termsOf(input: OptionValues): ChatTerms {
   const [role, days] = [input.text('role'), input.number('days')]
   return {
     channels: input.list('channel'),
-    ...(role !== undefined && { role: CHAT_ROLES[role]! }),
+    ...(role !== undefined && { role: defined(CHAT_ROLES[role]) }),
     ...(days !== undefined && { minutes: days * MINUTES_A_DAY }),
   }
 }

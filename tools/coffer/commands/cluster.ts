@@ -33,7 +33,7 @@ export const CLUSTER: Command[] = [
     roles,
     options: URLS,
     example: 'coffer cluster set 1f --url https://192.168.1.2:2380',
-    run: ({ client }, input) => client().setMember(input.arguments[0]!, input.list('url')),
+    run: ({ client }, input) => client().setMember(input.argument(0), input.list('url')),
   },
   {
     words: 'cluster delete',
@@ -41,7 +41,7 @@ export const CLUSTER: Command[] = [
     summary: 'Remove a member, which then becomes Failed.',
     roles,
     example: 'coffer cluster delete 1f',
-    run: ({ client }, { arguments: [id] }) => client().deleteMember(id!),
+    run: ({ client }, { arguments: [id = ''] }) => client().deleteMember(id),
   },
   {
     words: 'cluster promote',
@@ -49,7 +49,7 @@ export const CLUSTER: Command[] = [
     summary: 'Make a learner a full member.',
     roles,
     example: 'coffer cluster promote 1f',
-    run: ({ client }, { arguments: [id] }) => client().promoteMember(id!),
+    run: ({ client }, { arguments: [id = ''] }) => client().promoteMember(id),
   },
   {
     words: 'cluster join',
@@ -81,7 +81,7 @@ export const CLUSTER: Command[] = [
     summary: 'Set the cluster CA; it cannot be removed.',
     roles,
     example: 'coffer cluster authority set ca.pem',
-    run: ({ client }, { arguments: [file] }) => client().setClusterAuthority(readInput(file!).toString('utf8')),
+    run: ({ client }, { arguments: [file = ''] }) => client().setClusterAuthority(readInput(file).toString('utf8')),
   },
   ...tlsCommands('cluster tls', 'this appliance as a member of a cluster', (api) => ({
     publicKey: () => api.clusterPublicKey(),
@@ -103,7 +103,7 @@ export async function getAuthority({ client, output }: CommandContext): Promise<
 }
 
 export async function joinCluster({ client, passphrase, input }: CommandContext): Promise<void> {
-  const data = JSON.parse(readInput(input.arguments[0]!).toString('utf8')) as MemberAdd
+  const data = JSON.parse(readInput(input.argument(0)).toString('utf8')) as MemberAdd
   const backupPassphrase = await passphrase('backup-passphrase', 'Backup passphrase')
   await client().joinCluster({ ...data, backupPassphrase })
 }

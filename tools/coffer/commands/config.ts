@@ -105,7 +105,7 @@ export function tlsCommands(
       summary: `Set the certificates (PEM) of ${port}; new connections get them at once.`,
       roles,
       example: `coffer ${prefix} certificate set chain.pem`,
-      run: ({ client }, { arguments: [file] }) => calls(client()).set(readInput(file!).toString('utf8')),
+      run: ({ client }, { arguments: [file = ''] }) => calls(client()).set(readInput(file).toString('utf8')),
     },
     {
       words: `${prefix} csr`,

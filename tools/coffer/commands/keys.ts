@@ -1,5 +1,6 @@
 /** Keys: making, showing, labeling, moving and deleting them, and their certificates. */
 
+import { defined } from '../../../firmware/base/defined.ts'
 import { PURPOSES, type PurposeName } from '../../../firmware/client/purposes.ts'
 import type { Key, KeyAttributes, KeyPage, Subject } from '../../../firmware/client/types.ts'
 import type { Command, CommandOptions, OptionValues } from '../command.ts'
@@ -56,7 +57,7 @@ export const KEYS: Command[] = [
     summary: 'Show a key: type, mechanisms, uses, label, tags, public part.',
     roles: ['Administrator', 'Operator'],
     example: 'coffer key show web-key',
-    run: async ({ client, output }, { arguments: [id] }) => output.result(await client().key(id!)),
+    run: async ({ client, output }, { arguments: [id = ''] }) => output.result(await client().key(id)),
   },
   {
     words: 'key generate',
@@ -80,7 +81,7 @@ export const KEYS: Command[] = [
     roles: ['Administrator'],
     options: ATTRIBUTES,
     example: 'coffer key import old.pem old-key --mechanism ECDSA_Signature',
-    run: (context, input) => importPem(context, input, input.arguments[0]!, input.arguments[1]),
+    run: (context, input) => importPem(context, input, input.argument(0), input.arguments[1]),
   },
   {
     words: 'key move',
@@ -88,8 +89,8 @@ export const KEYS: Command[] = [
     summary: 'Rename a key.',
     roles: ['Administrator'],
     example: 'coffer key move old-key older-key',
-    run: async ({ client, output }, { arguments: [id, to] }) => {
-      const made = await client().moveKey(id!, to!)
+    run: async ({ client, output }, { arguments: [id = '', to = ''] }) => {
+      const made = await client().moveKey(id, to)
       output.result(made, () => made.id)
     },
   },
@@ -101,9 +102,9 @@ export const KEYS: Command[] = [
     options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer key delete older-key --force',
     run: async ({ client }, input) => {
-      const [id] = input.arguments
-      await certain(input.flag('force'), `Key ${id} is lost for ever.`, id!)
-      await client().deleteKey(id!)
+      const [id = ''] = input.arguments
+      await certain(input.flag('force'), `Key ${id} is lost for ever.`, id)
+      await client().deleteKey(id)
     },
   },
   {
@@ -112,7 +113,7 @@ export const KEYS: Command[] = [
     summary: 'Set the label of a key.',
     roles: ['Administrator'],
     example: 'coffer key label set web-key "www since 2026"',
-    run: ({ client }, { arguments: [id, label] }) => client().setKeyLabel(id!, label!),
+    run: ({ client }, { arguments: [id = '', label = ''] }) => client().setKeyLabel(id, label),
   },
   {
     words: 'key label delete',
@@ -120,7 +121,7 @@ export const KEYS: Command[] = [
     summary: 'Remove the label of a key.',
     roles: ['Administrator'],
     example: 'coffer key label delete web-key',
-    run: ({ client }, { arguments: [id] }) => client().deleteKeyLabel(id!),
+    run: ({ client }, { arguments: [id = ''] }) => client().deleteKeyLabel(id),
   },
   {
     words: 'key tag add',
@@ -128,7 +129,7 @@ export const KEYS: Command[] = [
     summary: 'Restrict a key to Operators with a tag.',
     roles: ['Administrator'],
     example: 'coffer key tag add web-key berlin',
-    run: ({ client }, { arguments: [id, tag] }) => client().addKeyTag(id!, tag!),
+    run: ({ client }, { arguments: [id = '', tag = ''] }) => client().addKeyTag(id, tag),
   },
   {
     words: 'key tag delete',
@@ -136,7 +137,7 @@ export const KEYS: Command[] = [
     summary: 'Remove a tag from a key.',
     roles: ['Administrator'],
     example: 'coffer key tag delete web-key berlin',
-    run: ({ client }, { arguments: [id, tag] }) => client().deleteKeyTag(id!, tag!),
+    run: ({ client }, { arguments: [id = '', tag = ''] }) => client().deleteKeyTag(id, tag),
   },
   {
     words: 'key public',
@@ -146,9 +147,9 @@ export const KEYS: Command[] = [
     options: { form: { value: 'FORM', choices: FORMS, summary: 'format; default: pem' } },
     example: 'coffer key public web-key --form ssh',
     run: async ({ client, output }, input) => {
-      const [id] = input.arguments
+      const [id = ''] = input.arguments
       const form = input.text('form') ?? 'pem'
-      const text = form === 'pem' ? await client().publicKey(id!) : publicText(await client().key(id!), id!, form)
+      const text = form === 'pem' ? await client().publicKey(id) : publicText(await client().key(id), id, form)
       output.result(form === 'jwk' ? JSON.parse(text) : { [form]: text }, () => text)
     },
   },
@@ -158,7 +159,7 @@ export const KEYS: Command[] = [
     summary: 'Store a certificate with a key; "-" is stdin.',
     roles: ['Administrator'],
     example: 'coffer key certificate set web-key web.crt',
-    run: ({ client }, { arguments: [id, file] }) => client().setKeyCertificate(id!, readInput(file!)),
+    run: ({ client }, { arguments: [id = '', file = ''] }) => client().setKeyCertificate(id, readInput(file)),
   },
   {
     words: 'key certificate get',
@@ -168,7 +169,7 @@ export const KEYS: Command[] = [
     options: { facts: { summary: 'names and dates instead of the certificate' } },
     example: 'coffer key certificate get web-key',
     run: async ({ client, output }, input) => {
-      const bytes = await client().keyCertificate(input.arguments[0]!)
+      const bytes = await client().keyCertificate(input.argument(0))
       if (!input.flag('facts') && !input.flag('json')) return output.raw(bytes)
       const { certificatesOf } = await import('../../../firmware/client/certificate.ts')
       output.result(certificatesOf(bytes))
@@ -180,7 +181,7 @@ export const KEYS: Command[] = [
     summary: 'Remove the certificate of a key.',
     roles: ['Administrator'],
     example: 'coffer key certificate delete web-key',
-    run: ({ client }, { arguments: [id] }) => client().deleteKeyCertificate(id!),
+    run: ({ client }, { arguments: [id = ''] }) => client().deleteKeyCertificate(id),
   },
   {
     words: 'csr',
@@ -199,8 +200,8 @@ export const KEYS: Command[] = [
       if (!input.flag('api') && id === undefined) throw usage('KEY is missing')
       const subject = subjectOf(input)
       const { output, signal } = context
-      const client = input.flag('api') ? context.as('Administrator')! : context.client()
-      const pem = input.flag('api') ? await client.tlsRequest(subject) : await client.keyRequest(id!, subject)
+      const client = input.flag('api') ? defined(context.as('Administrator')) : context.client()
+      const pem = input.flag('api') ? await client.tlsRequest(subject) : await client.keyRequest(defined(id), subject)
       const file = input.text('output')
       if (file !== undefined) await writeWhole(file, [Buffer.from(pem)], signal)
       else output.result({ pem }, () => pem)

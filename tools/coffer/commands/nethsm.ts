@@ -3,6 +3,7 @@
  * followed. Those that have the same name here (sign, unlock, update and others) take its options where they are.
  */
 
+import { defined } from '../../../firmware/base/defined.ts'
 import type { Command, CommandOptions, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
@@ -63,8 +64,8 @@ export const NETHSM: Command[] = [
     addKey,
     {
       type: { short: 't', value: 'TYPE', summary: 'type of the key' },
-      mechanism: ATTRIBUTES.mechanism!,
-      tags: ATTRIBUTES.tags!,
+      mechanism: defined(ATTRIBUTES.mechanism),
+      tags: defined(ATTRIBUTES.tags),
       'prime-p': { short: 'p', value: '@FILE', secret: true, summary: 'file to read it from' },
       'prime-q': { short: 'q', value: '@FILE', secret: true, summary: 'file to read it from' },
       'public-exponent': { short: 'e', value: 'BASE64', summary: 'bits, for RSA' },
@@ -82,8 +83,8 @@ export const NETHSM: Command[] = [
     {
       type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 or another type' },
       length: { short: 'l', value: 'BITS', summary: 'bits, for RSA and Generic' },
-      mechanism: ATTRIBUTES.mechanism!,
-      label: ATTRIBUTES.label!,
+      mechanism: defined(ATTRIBUTES.mechanism),
+      label: defined(ATTRIBUTES.label),
       ...KEY_ID,
     },
     '-t RSA -m RSA_Signature_PSS_SHA256 -l 2048 -k made',
@@ -93,7 +94,7 @@ export const NETHSM: Command[] = [
     'FILE',
     'key import',
     A,
-    (context, input) => importPem(context, input, input.arguments[0]!, input.text('key-id')),
+    (context, input) => importPem(context, input, input.argument(0), input.text('key-id')),
     { ...ATTRIBUTES, ...KEY_ID },
     '-m ECDSA_Signature -k imported old.pem',
   ),
@@ -130,9 +131,9 @@ export const NETHSM: Command[] = [
     'key show',
     AO,
     async ({ client, output }, input) => {
-      const [id] = input.arguments
-      if (!input.flag('public-key')) return output.result(await client().key(id!))
-      const pem = await client().publicKey(id!)
+      const [id = ''] = input.arguments
+      if (!input.flag('public-key')) return output.result(await client().key(id))
+      const pem = await client().publicKey(id)
       output.result({ pem }, () => pem)
     },
     { 'public-key': { summary: 'the public key in PEM' } },
@@ -143,7 +144,7 @@ export const NETHSM: Command[] = [
     'KEY NEW',
     'key move',
     A,
-    async ({ client }, { arguments: [id, to] }) => void (await client().moveKey(id!, to!)),
+    async ({ client }, { arguments: [id = '', to = ''] }) => void (await client().moveKey(id, to)),
     undefined,
     'made remade',
   ),
@@ -152,7 +153,7 @@ export const NETHSM: Command[] = [
     'KEY TEXT',
     'key label set',
     A,
-    ({ client }, { arguments: [id, label] }) => client().setKeyLabel(id!, label!),
+    ({ client }, { arguments: [id = '', label = ''] }) => client().setKeyLabel(id, label),
     undefined,
     'remade blue',
   ),
@@ -161,7 +162,7 @@ export const NETHSM: Command[] = [
     'KEY',
     'key label delete',
     A,
-    ({ client }, { arguments: [id] }) => client().deleteKeyLabel(id!),
+    ({ client }, { arguments: [id = ''] }) => client().deleteKeyLabel(id),
     undefined,
     'remade',
   ),
@@ -170,7 +171,7 @@ export const NETHSM: Command[] = [
     'KEY TAG',
     'key tag add',
     A,
-    ({ client }, { arguments: [id, tag] }) => client().addKeyTag(id!, tag!),
+    ({ client }, { arguments: [id = '', tag = ''] }) => client().addKeyTag(id, tag),
     undefined,
     'remade berlin',
   ),
@@ -179,7 +180,7 @@ export const NETHSM: Command[] = [
     'KEY TAG',
     'key tag delete',
     A,
-    ({ client }, { arguments: [id, tag] }) => client().deleteKeyTag(id!, tag!),
+    ({ client }, { arguments: [id = '', tag = ''] }) => client().deleteKeyTag(id, tag),
     undefined,
     'remade berlin',
   ),
@@ -188,7 +189,7 @@ export const NETHSM: Command[] = [
     'KEY',
     'key delete --force',
     A,
-    ({ client }, { arguments: [id] }) => client().deleteKey(id!),
+    ({ client }, { arguments: [id = ''] }) => client().deleteKey(id),
     undefined,
     'remade',
   ),
@@ -198,7 +199,7 @@ export const NETHSM: Command[] = [
     'key certificate set',
     A,
     async ({ client }, input) => {
-      const bytes = readInput(input.arguments[0]!)
+      const bytes = readInput(input.argument(0))
       if (input.flag('api')) await client().setTlsCertificate(bytes.toString('utf8'))
       else await client().setKeyCertificate(keyOf(input), bytes)
     },
@@ -250,7 +251,7 @@ export const NETHSM: Command[] = [
     'USER',
     'user show',
     AO,
-    async ({ client, output }, { arguments: [id] }) => output.result(await client().user(id!)),
+    async ({ client, output }, { arguments: [id = ''] }) => output.result(await client().user(id)),
     undefined,
     'guest2',
   ),
@@ -271,7 +272,7 @@ export const NETHSM: Command[] = [
     'USER TAG',
     'user tag add',
     A,
-    ({ client }, { arguments: [id, tag] }) => client().addUserTag(id!, tag!),
+    ({ client }, { arguments: [id = '', tag = ''] }) => client().addUserTag(id, tag),
     undefined,
     'guest2 berlin',
   ),
@@ -280,8 +281,8 @@ export const NETHSM: Command[] = [
     'USER',
     'user tag list',
     AO,
-    async ({ client, output }, { arguments: [id] }) => {
-      const tags = await client().userTags(id!)
+    async ({ client, output }, { arguments: [id = ''] }) => {
+      const tags = await client().userTags(id)
       output.result(tags, () => tags.join('\n'))
     },
     undefined,
@@ -292,7 +293,7 @@ export const NETHSM: Command[] = [
     'USER TAG',
     'user tag delete',
     A,
-    ({ client }, { arguments: [id, tag] }) => client().deleteUserTag(id!, tag!),
+    ({ client }, { arguments: [id = '', tag = ''] }) => client().deleteUserTag(id, tag),
     undefined,
     'guest2 berlin',
   ),
@@ -301,7 +302,7 @@ export const NETHSM: Command[] = [
     'USER',
     'user delete --force',
     A,
-    ({ client }, { arguments: [id] }) => client().deleteUser(id!),
+    ({ client }, { arguments: [id = ''] }) => client().deleteUser(id),
     undefined,
     'guest2',
   ),
@@ -310,7 +311,7 @@ export const NETHSM: Command[] = [
     'NAME',
     'namespace add',
     A,
-    ({ client }, { arguments: [id] }) => client().addNamespace(id!),
+    ({ client }, { arguments: [id = ''] }) => client().addNamespace(id),
     undefined,
     'paris',
   ),
@@ -320,7 +321,7 @@ export const NETHSM: Command[] = [
     'NAME',
     'namespace delete --force',
     A,
-    ({ client }, { arguments: [id] }) => client().deleteNamespace(id!),
+    ({ client }, { arguments: [id = ''] }) => client().deleteNamespace(id),
     undefined,
     'paris',
   ),
@@ -394,7 +395,7 @@ export const NETHSM: Command[] = [
     'FILE',
     'backup create',
     ['Backup'],
-    (context, { arguments: [file] }) => createBackup(context, file!),
+    (context, { arguments: [file = ''] }) => createBackup(context, file),
     undefined,
     'other.backup',
   ),
@@ -425,7 +426,7 @@ export const NETHSM: Command[] = [
     'FILE',
     'backup restore',
     A,
-    (context, input) => restoreBackup(context, input, input.arguments[0]!),
+    (context, input) => restoreBackup(context, input, input.argument(0)),
     RESTORE,
     'other.backup --force',
   ),
@@ -449,7 +450,7 @@ export const NETHSM: Command[] = [
     'MEMBER',
     'cluster set',
     A,
-    ({ client }, input) => client().setMember(input.arguments[0]!, input.list('url')),
+    ({ client }, input) => client().setMember(input.argument(0), input.list('url')),
     URLS,
     '1f --url https://192.168.1.2:2380',
   ),
@@ -458,7 +459,7 @@ export const NETHSM: Command[] = [
     'MEMBER',
     'cluster delete',
     A,
-    ({ client }, { arguments: [id] }) => client().deleteMember(id!),
+    ({ client }, { arguments: [id = ''] }) => client().deleteMember(id),
     undefined,
     '1f',
   ),
@@ -467,7 +468,7 @@ export const NETHSM: Command[] = [
     'MEMBER',
     'cluster promote',
     A,
-    ({ client }, { arguments: [id] }) => client().promoteMember(id!),
+    ({ client }, { arguments: [id = ''] }) => client().promoteMember(id),
     undefined,
     '1f',
   ),
@@ -487,7 +488,7 @@ export const NETHSM: Command[] = [
     'FILE',
     'cluster authority set',
     A,
-    ({ client }, { arguments: [file] }) => client().setClusterAuthority(readInput(file!).toString('utf8')),
+    ({ client }, { arguments: [file = ''] }) => client().setClusterAuthority(readInput(file).toString('utf8')),
     undefined,
     'ca.pem',
   ),
@@ -514,7 +515,7 @@ function clusterTls(): Command[] {
       'FILE',
       'cluster tls certificate set',
       A,
-      ({ client }, { arguments: [file] }) => client().setClusterCertificate(readInput(file!).toString('utf8')),
+      ({ client }, { arguments: [file = ''] }) => client().setClusterCertificate(readInput(file).toString('utf8')),
       undefined,
       'chain.pem',
     ),
@@ -568,12 +569,12 @@ async function addKey({ client, output, passphrase }: CommandContext, input: Opt
 /** OpenSSL opens it; its password and the key go through pipes. */
 async function importPkcs12({ client, output, passphrase }: CommandContext, input: OptionValues): Promise<void> {
   const { spawnSync } = await import('node:child_process')
-  const [file] = input.arguments
+  const [file = ''] = input.arguments
   const password = await passphrase('password', `Password of ${file}`)
   const run = (...options: string[]) => {
     const { status, stdout, stderr, error } = spawnSync(
       'openssl',
-      ['pkcs12', '-in', file!, '-passin', 'stdin', ...options],
+      ['pkcs12', '-in', file, '-passin', 'stdin', ...options],
       {
         input: `${password}\n`,
       },
@@ -614,20 +615,20 @@ async function getConfig({ client, output }: CommandContext, input: OptionValues
   }
   const wanted = Object.keys(calls).filter((name) => input.flag(name))
   const found: Record<string, unknown> = {}
-  for (const name of wanted.length > 0 ? wanted : Object.keys(calls)) found[name] = await calls[name]!()
+  for (const name of wanted.length > 0 ? wanted : Object.keys(calls)) found[name] = await defined(calls[name])()
   output.result(found)
 }
 
 async function addMemberFile(context: CommandContext, input: OptionValues): Promise<void> {
   const added = await context.client().addMember(input.list('url'))
-  await writeWhole(input.arguments[0]!, [Buffer.from(JSON.stringify(added))], context.signal)
+  await writeWhole(input.argument(0), [Buffer.from(JSON.stringify(added))], context.signal)
 }
 
 async function validateBackup({ output, passphrase, input }: CommandContext): Promise<void> {
   const { openBackup } = await import('../backup-file.ts')
   const isSealed = input.text('backup-passphrase') === undefined
   const words = isSealed ? null : await passphrase('backup-passphrase', 'Passphrase of the backup')
-  const { version, entries } = openBackup(readInput(input.arguments[0]!), words)
+  const { version, entries } = openBackup(readInput(input.argument(0)), words)
   output.result({ version, entries: entries.length }, () =>
     words === null
       ? `A backup of format ${version}; what is sealed in it was not looked at.`
@@ -638,7 +639,7 @@ async function validateBackup({ output, passphrase, input }: CommandContext): Pr
 async function exportBackup({ output, passphrase, input }: CommandContext): Promise<void> {
   const { openBackup } = await import('../backup-file.ts')
   const words = await passphrase('backup-passphrase', 'Passphrase of the backup')
-  const { version, salt, domainKey, entries } = openBackup(readInput(input.arguments[0]!), words)
+  const { version, salt, domainKey, entries } = openBackup(readInput(input.argument(0)), words)
   const data = Object.fromEntries(entries.map(({ path, value }) => [path, value]))
   output.result({ version, backupSalt: salt, lockedDomainKey: domainKey, data }, () =>
     JSON.stringify({ version, backupSalt: salt, lockedDomainKey: domainKey, data }, null, 2),

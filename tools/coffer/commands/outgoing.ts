@@ -39,8 +39,8 @@ export const OUTGOING: Command[] = [
     options: { plain: { summary: 'without TLS' } },
     example: 'coffer config outgoing test acme.example.org 443',
     run: async ({ client, output }, input) => {
-      const [host, port] = input.arguments
-      output.result(await client().testOutgoing({ host: host!, port: portOf(port!), tls: !input.flag('plain') }))
+      const [host = '', port = ''] = input.arguments
+      output.result(await client().testOutgoing({ host, port: portOf(port), tls: !input.flag('plain') }))
     },
   },
 ]
@@ -62,13 +62,13 @@ async function changeOf({ passphrase }: CommandContext, input: OptionValues): Pr
 
   async function proxyOf(place: string): Promise<NonNullable<OutgoingChange['proxy']>> {
     const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(place) ?? []
-    if (host === undefined) throw usage('config outgoing: --proxy must be HOST:PORT')
+    if (host === undefined || port === undefined) throw usage('config outgoing: --proxy must be HOST:PORT')
     const user = input.text('proxy-user')
     const isSecret = input.text('proxy-password') !== undefined
     const password = isSecret ? await passphrase('proxy-password', 'Password of the proxy') : undefined
     return {
       host,
-      port: portOf(port!),
+      port: portOf(port),
       ...(user !== undefined && { user }),
       ...(password !== undefined && { password }),
     }

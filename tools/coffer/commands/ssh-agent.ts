@@ -7,6 +7,7 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { defined } from '../../../firmware/base/defined.ts'
 import { fromBase64, toBase64 } from '../../../firmware/client/bytes.ts'
 import type { Client } from '../../../firmware/client/client.ts'
 import type { Command, OptionValues } from '../command.ts'
@@ -87,7 +88,7 @@ function createAgent(context: CommandContext, api: Client, only: readonly string
       const line = maySign && (only.length === 0 || only.includes(key.id)) ? sshText(partsOf(key), key.id) : null
       if (line === null) return []
       const [type, blob] = line.split(' ')
-      return [{ id: key.id, type: type!, blob: Buffer.from(blob!, 'base64') }]
+      return [{ id: key.id, type: defined(type), blob: Buffer.from(defined(blob), 'base64') }]
     })
   }
 
@@ -169,7 +170,7 @@ function socketFile(input: string | undefined): { file: string; dispose(): void 
 /** It gets the socket, and no passphrase: COFFER_PASSPHRASE was taken out of the environment. */
 async function runChild([program, ...line]: readonly string[], socket: string, signal: AbortSignal): Promise<number> {
   const { spawn } = await import('node:child_process')
-  const child = spawn(program!, line, { stdio: 'inherit', env: { ...process.env, SSH_AUTH_SOCK: socket } })
+  const child = spawn(defined(program), line, { stdio: 'inherit', env: { ...process.env, SSH_AUTH_SOCK: socket } })
   signal.addEventListener('abort', () => child.kill())
   return new Promise((done, fail) => {
     child.once('error', (error) => fail(new Failure(EXIT.refused, `${program}: ${error.message}`)))

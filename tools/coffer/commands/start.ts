@@ -1,5 +1,6 @@
 /** First contact with an appliance, and what makes it ready: connect, provision, unlock. */
 
+import { defined } from '../../../firmware/base/defined.ts'
 import { createClient } from '../../../firmware/client/client.ts'
 import { ApiError } from '../../../firmware/client/request.ts'
 import type { Role, State } from '../../../firmware/client/types.ts'
@@ -33,7 +34,7 @@ export const START: Command[] = [
     summary: 'List the profiles: the appliances that this computer knows.',
     example: 'coffer profile list',
     run: async ({ output }) => {
-      const profiles = listProfiles().map((name) => ({ name, ...readProfile(name)! }))
+      const profiles = listProfiles().map((name) => ({ name, ...defined(readProfile(name)) }))
       output.result(
         profiles,
         () =>
@@ -50,11 +51,11 @@ export const START: Command[] = [
     arguments: 'ROLE NAME',
     summary: 'Set the user for commands that need a role.',
     example: 'coffer profile user Operator web',
-    run: async ({ output, profileName }, { arguments: [role, name] }) => {
+    run: async ({ output, profileName }, { arguments: [role = '', name = ''] }) => {
       if (!ROLES.includes(role as Role)) throw usage(`${role} is none of ${ROLES.join(', ')}`)
       const profile = readProfile(profileName())
       if (profile === null) throw usage(`there is no profile ${profileName()}`, 'coffer connect URL')
-      writeProfile(profileName(), { ...profile, users: { ...profile.users, [role!]: name! } })
+      writeProfile(profileName(), { ...profile, users: { ...profile.users, [role]: name } })
       output.note(`${role}: ${name}`)
     },
   },
@@ -63,9 +64,9 @@ export const START: Command[] = [
     arguments: 'NAME',
     summary: 'Delete the profile of an appliance.',
     example: 'coffer profile delete laboratory',
-    run: async ({ output }, { arguments: [name] }) => {
-      if (readProfile(name!) === null) throw new Failure(EXIT.refused, `there is no profile ${name}`)
-      removeProfile(name!)
+    run: async ({ output }, { arguments: [name = ''] }) => {
+      if (readProfile(name) === null) throw new Failure(EXIT.refused, `there is no profile ${name}`)
+      removeProfile(name)
       output.note(`${name} is forgotten`)
     },
   },
@@ -173,7 +174,7 @@ export const START: Command[] = [
 
 async function connect(context: CommandContext): Promise<void> {
   const { input, output } = context
-  const url = addressOf(input.arguments[0]!)
+  const url = addressOf(input.argument(0))
   const name = input.text('as') ?? context.profileName()
   const known = readProfile(name)
   const endpoint = await acceptPeer(context, url, known, input.text('fingerprint'))

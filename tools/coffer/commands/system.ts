@@ -1,5 +1,6 @@
 /** The appliance as a machine: what it is, backups, updates, restarts, its end. */
 
+import { defined } from '../../../firmware/base/defined.ts'
 import type { Client } from '../../../firmware/client/client.ts'
 import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
@@ -51,7 +52,7 @@ export const SYSTEM: Command[] = [
     roles,
     options: RESTORE,
     example: 'coffer backup restore today.backup --force',
-    run: (context, input) => restoreBackup(context, input, input.arguments[0]!),
+    run: (context, input) => restoreBackup(context, input, input.argument(0)),
   },
   {
     words: 'backup status',
@@ -168,12 +169,12 @@ export async function createBackup({ client, input, output, signal }: CommandCon
   const omits = answer.headers.get('coffer-backup-omits')
   if (omits !== null) output.note(`The backup is incomplete. It omits: ${omits}`)
   if (file === '-') {
-    for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
+    for await (const piece of counted(defined(answer.body), () => {})) output.raw(piece)
     return
   }
   const progress = createProgress(file)
   let total = 0
-  const pieces = counted(answer.body!, (bytes) => {
+  const pieces = counted(defined(answer.body), (bytes) => {
     total = bytes
     progress.at(bytes)
   })
@@ -206,9 +207,9 @@ export async function restoreBackup(context: CommandContext, input: OptionValues
 
 async function update(context: CommandContext, input: OptionValues): Promise<void> {
   const { client, output, signal } = context
-  const [file] = input.arguments
-  const upload = uploadOf(file!, (bytes) => progress.at(bytes))
-  const progress = createProgress(file!, upload.bytes)
+  const [file = ''] = input.arguments
+  const upload = uploadOf(file, (bytes) => progress.at(bytes))
+  const progress = createProgress(file, upload.bytes)
   const api = client()
   const releaseNotes = await api.update(upload, { signal })
   progress.end()

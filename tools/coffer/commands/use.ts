@@ -82,8 +82,8 @@ export const USE: Command[] = [
     summary: 'Print random bytes in base64.',
     roles: ['Operator'],
     example: 'coffer random 32',
-    run: async ({ client, output }, { arguments: [text] }) => {
-      if (!/^\d{1,6}$/.test(text!)) throw usage(`not a number of bytes: ${text}`)
+    run: async ({ client, output }, { arguments: [text = ''] }) => {
+      if (!/^\d{1,6}$/.test(text)) throw usage(`not a number of bytes: ${text}`)
       const random = await client().random(Number(text))
       output.result({ random }, () => random)
     },
@@ -108,19 +108,19 @@ async function sign(context: CommandContext, input: OptionValues): Promise<void>
 }
 
 async function verify({ client, output }: CommandContext, input: OptionValues): Promise<void> {
-  const [id, file, signatureFile = `${file}.sig`] = input.arguments
+  const [id = '', file = '', signatureFile = `${file}.sig`] = input.arguments
   if (file === '-' && input.arguments[2] === undefined) throw usage('SIGNATURE is missing')
   const api = client()
-  const [key, pem] = await Promise.all([api.key(id!), api.publicKey(id!)])
+  const [key, pem] = await Promise.all([api.key(id), api.publicKey(id)])
   const { mode, hash } = modeOf(key, input)
   const signature = readInput(signatureFile)
   const crypto = await import('node:crypto')
   if (mode === 'BIP340') throw new Failure(EXIT.refused, 'signatures of BIP340 cannot be verified here')
   let isGood: boolean
-  if (hash === null) isGood = crypto.verify(null, wholeOf(file!), pem, signature)
+  if (hash === null) isGood = crypto.verify(null, wholeOf(file), pem, signature)
   else {
     const verifier = crypto.createVerify(hash)
-    for await (const piece of piecesOf(file!)) verifier.update(piece)
+    for await (const piece of piecesOf(file)) verifier.update(piece)
     const padding = mode.startsWith('PSS') ? crypto.constants.RSA_PKCS1_PSS_PADDING : crypto.constants.RSA_PKCS1_PADDING
     const isRsa = mode.startsWith('P')
     isGood = verifier.verify(

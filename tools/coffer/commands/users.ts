@@ -37,7 +37,7 @@ export const USERS: Command[] = [
     summary: 'Show name and role of a user.',
     roles: ['Administrator', 'Operator'],
     example: 'coffer user show web',
-    run: async ({ client, output }, { arguments: [id] }) => output.result(await client().user(id!)),
+    run: async ({ client, output }, { arguments: [id = ''] }) => output.result(await client().user(id)),
   },
   {
     words: 'user add',
@@ -57,9 +57,9 @@ export const USERS: Command[] = [
     options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer user delete guest --force',
     run: async ({ client }, input) => {
-      const [id] = input.arguments
-      await certain(input.flag('force'), `User ${id} is deleted.`, id!)
-      await client().deleteUser(id!)
+      const [id = ''] = input.arguments
+      await certain(input.flag('force'), `User ${id} is deleted.`, id)
+      await client().deleteUser(id)
     },
   },
   {
@@ -77,8 +77,8 @@ export const USERS: Command[] = [
     summary: 'List the tags of an Operator.',
     roles: ['Administrator', 'Operator'],
     example: 'coffer user tag list web',
-    run: async ({ client, output }, { arguments: [id] }) => {
-      const tags = await client().userTags(id!)
+    run: async ({ client, output }, { arguments: [id = ''] }) => {
+      const tags = await client().userTags(id)
       output.result(tags, () => tags.join('\n'))
     },
   },
@@ -88,7 +88,7 @@ export const USERS: Command[] = [
     summary: 'Add a tag to an Operator.',
     roles: A,
     example: 'coffer user tag add web berlin',
-    run: ({ client }, { arguments: [id, tag] }) => client().addUserTag(id!, tag!),
+    run: ({ client }, { arguments: [id = '', tag = ''] }) => client().addUserTag(id, tag),
   },
   {
     words: 'user tag delete',
@@ -96,7 +96,7 @@ export const USERS: Command[] = [
     summary: 'Remove a tag from an Operator.',
     roles: A,
     example: 'coffer user tag delete web berlin',
-    run: ({ client }, { arguments: [id, tag] }) => client().deleteUserTag(id!, tag!),
+    run: ({ client }, { arguments: [id = '', tag = ''] }) => client().deleteUserTag(id, tag),
   },
   {
     words: 'namespace list',
@@ -111,7 +111,7 @@ export const USERS: Command[] = [
     summary: 'Create a namespace; users whose ids begin with its name become its users.',
     roles: A,
     example: 'coffer namespace add berlin',
-    run: ({ client }, { arguments: [id] }) => client().addNamespace(id!),
+    run: ({ client }, { arguments: [id = ''] }) => client().addNamespace(id),
   },
   {
     words: 'namespace quota',
@@ -133,19 +133,19 @@ export const USERS: Command[] = [
     options: { force: { short: 'f', summary: 'no confirmation' } },
     example: 'coffer namespace delete berlin --force',
     run: async ({ client }, input) => {
-      const [id] = input.arguments
-      await certain(input.flag('force'), `All keys in ${id} are lost for ever.`, id!)
-      await client().deleteNamespace(id!)
+      const [id = ''] = input.arguments
+      await certain(input.flag('force'), `All keys in ${id} are lost for ever.`, id)
+      await client().deleteNamespace(id)
     },
   },
 ]
 
 async function namespaceQuota({ client, output }: CommandContext, input: OptionValues): Promise<void> {
-  const [id] = input.arguments
+  const [id = ''] = input.arguments
   const numbers = ['keys', 'users'].map((name) => [name, input.number(name)] as const)
   const wanted = numbers.filter(([, number]) => number !== undefined)
-  if (wanted.length === 0) return output.result(await client().namespaceQuota(id!))
-  await client().setNamespaceQuota(id!, Object.fromEntries(wanted))
+  if (wanted.length === 0) return output.result(await client().namespaceQuota(id))
+  await client().setNamespaceQuota(id, Object.fromEntries(wanted))
 }
 
 export async function listNamespaces({ client, output }: CommandContext): Promise<void> {

@@ -56,7 +56,7 @@ function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigge
 function slackForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
   const location = locationOf(realm, row)
   if (location.kind === 'conversation') throw new WebhookError('this form of webhook takes no direct messages')
-  const sender = realm.state.user.get(row.sender)!
+  const sender = realm.state.user.require(row.sender)
   const body = new URLSearchParams({
     token,
     team_id: `T${REALM_ID}`,

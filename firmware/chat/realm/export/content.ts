@@ -4,6 +4,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises'
+import { defined } from '../../../base/defined.ts'
 import { CofferError } from '../../../base/error.ts'
 import { CHUNK_BYTES } from '../../store/files.ts'
 import type { ExportedRow } from '../../store/messages.ts'
@@ -115,7 +116,7 @@ function tablesOf(realm: Realm, actor: User, { channels, conversations, people }
         people.map((user, index) => ({
           user_id: user.id,
           settings: user.settings,
-          topics: topics[index]![1],
+          topics: defined(topics[index])[1],
           alert_words: state.alertWords.get(user.id)?.value ?? [],
           muted_users: state.mutedUsers.get(user.id)?.value ?? [],
         })),
@@ -172,7 +173,7 @@ async function* messageFiles(
       if (file.length >= MESSAGES_OF_FILE || characters >= CHARACTERS_OF_FILE) yield close()
     }
     if (rows.length < MESSAGES_A_TURN) break
-    after = rows.at(-1)!.id
+    after = defined(rows.at(-1)).id
     await setImmediate()
   }
   if (file.length > 0) yield close()

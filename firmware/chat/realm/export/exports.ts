@@ -1,6 +1,7 @@
 /** Requests for exports, and the task that makes the archives. Contract section 3.7, rows E121 to E123, V29; level 449. */
 
 import { setImmediate } from 'node:timers/promises'
+import { defined } from '../../../base/defined.ts'
 import { CofferError } from '../../../base/error.ts'
 import type { Log } from '../../../base/log.ts'
 import { badRequest, forbidden } from '../../base/error.ts'
@@ -126,12 +127,12 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   }
 
   async function write(wanted: RealmExport, id: number, isOpen: () => boolean): Promise<number> {
-    const actor = state.user.get(wanted.actorId)!
+    const actor = state.user.require(wanted.actorId)
     const { name: organization, url } = organizationOf(state)
     const about = { organization, url, type: wanted.type, time: wanted.time }
     const writer = createChunkWriter(realm.store.files, id, (bytes) => {
       if (!isOpen()) throw new CofferError('unavailable', 'The chat is closed')
-      if (!mayExport(state.user.get(wanted.actorId)!, wanted.type))
+      if (!mayExport(state.user.require(wanted.actorId), wanted.type))
         throw new CofferError('forbidden', 'The account that has asked for it may not have it any more')
       expectExportQuota(realm, bytes)
       expectRoomForFiles(realm, 0)
@@ -170,7 +171,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
         put(tx, { ...found, deleted: nowOf(realm), archive: null })
         return found
       })
-      await removeFile(realm, archive!.id)
+      await removeFile(realm, defined(archive).id)
     },
     list,
     fileAt(viewer, path) {

@@ -1,3 +1,4 @@
+import { defined } from '../../../base/defined.ts'
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
@@ -20,7 +21,7 @@ export function markMovedRead(realm: Realm, tx: Transaction, users: readonly Use
     const slices = births.flatMap((sent) => {
       const { birth, ordinals, runs } = sent
       const read = flags.runs(userId, birth, 'read')
-      const unread = gaps(read, ordinals[0]!, ordinals.at(-1)!)
+      const unread = gaps(read, defined(ordinals[0]), defined(ordinals.at(-1)))
         .map(([low, high]) => ({ sent, from: lowerBound(ordinals, low), to: lowerBound(ordinals, high + 1) }))
         .filter(({ from, to }) => from < to)
       if (unread.length > 0) flags.setRuns(userId, birth, 'read', union(read, runs))

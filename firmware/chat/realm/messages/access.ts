@@ -1,3 +1,4 @@
+import { defined } from '../../../base/defined.ts'
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
@@ -31,7 +32,7 @@ export const audienceOf = (realm: Realm, message: MessageRow): User[] =>
 function readersAmong(realm: Realm, message: MessageRow, isMeant: (userId: number) => boolean): User[] {
   const ids = recipientsOf(realm, locationOf(realm, message))
   for (const { id } of formerRecipients(realm, message)) ids.add(id)
-  const users = [...ids].filter(isMeant).map((id) => realm.state.user.get(id)!)
+  const users = [...ids].filter(isMeant).map((id) => realm.state.user.require(id))
   return users.filter((user) => visibilityOf(realm, user).canRead(message))
 }
 
@@ -49,6 +50,6 @@ function formerRecipients({ state, store }: Realm, message: MessagePosition): Us
       if (covers(intervals, ordinal)) ids.add(userId)
   }
   add(channel.id, ordinal)
-  if (arrival > 0) add(state.channelByRecipient.get(recipient)!.id, arrival)
-  return [...ids].map((id) => state.user.get(id)!).filter(({ isActive }) => isActive)
+  if (arrival > 0) add(defined(state.channelByRecipient.get(recipient)).id, arrival)
+  return [...ids].map((id) => state.user.require(id)).filter(({ isActive }) => isActive)
 }

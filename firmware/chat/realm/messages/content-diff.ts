@@ -35,12 +35,10 @@ function* diff(a: readonly string[], b: readonly string[], budget: DiffBudget): 
   budget.cells -= cells
   const width = b.length + 1
   const common = new Uint32Array((a.length + 1) * width) // lengths of the longest common subsequences of the suffixes
+  const length = (i: number, j: number): number => common[i * width + j] ?? 0
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--)
-      common[i * width + j] =
-        a[i] === b[j]
-          ? common[(i + 1) * width + j + 1]! + 1
-          : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!)
+      common[i * width + j] = a[i] === b[j] ? length(i + 1, j + 1) + 1 : Math.max(length(i + 1, j), length(i, j + 1))
     yield b.length
   }
   const out: string[] = []
@@ -52,15 +50,20 @@ function* diff(a: readonly string[], b: readonly string[], budget: DiffBudget): 
     added = []
   }
   let [i, j] = [0, 0]
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
+  for (;;) {
+    const [before, after] = [a[i], b[j]]
+    if (before !== undefined && before === after) {
       flush()
-      out.push(a[i]!)
+      out.push(before)
       i++
       j++
-    } else if (j === b.length || (i < a.length && common[(i + 1) * width + j]! >= common[i * width + j + 1]!))
-      removed.push(a[i++]!)
-    else added.push(b[j++]!)
+    } else if (before !== undefined && (after === undefined || length(i + 1, j) >= length(i, j + 1))) {
+      removed.push(before)
+      i++
+    } else if (after !== undefined) {
+      added.push(after)
+      j++
+    } else break
   }
   flush()
   return out

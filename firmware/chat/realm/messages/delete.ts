@@ -31,7 +31,7 @@ export function deleteMessage(realm: Realm, me: User, id: number): void {
 function expectMayDelete(realm: Realm, me: User, row: MessageRow): void {
   const location = locationOf(realm, row)
   if (mayDeleteAny(realm, me, location)) return
-  const sender = realm.state.user.get(row.sender)!
+  const sender = realm.state.user.require(row.sender)
   const isOwn = sender.id === me.id || sender.bot?.ownerId === me.id
   const may = isOwn && has(realm, me, location, 'can_delete_own_message_group')
   if (!may) throw badRequest("You don't have permission to delete this message")
@@ -103,7 +103,7 @@ export function audiencesOf(
   const reach = receivedMessagesOf(realm, rows)
   const received = [...reach.users].map(({ id }) => id).filter(realm.events.hasQueue)
   for (const id of new Set([...recipients, ...received])) {
-    const extent = visibilityOf(realm, realm.state.user.get(id)!).extent(location.channel.recipientId)
+    const extent = visibilityOf(realm, realm.state.user.require(id)).extent(location.channel.recipientId)
     if (extent === 'none') continue
     const seen = extent === 'received' ? reach.atLocation(id) : recipients.has(id) ? rows : reach.by(id)
     if (seen.length > 0) add(seen, id)

@@ -76,9 +76,11 @@ export function findPeople(realm: Realm, sender: User, to: To): User[] {
 function expectMayTalk(realm: Realm, sender: User, people: readonly User[]): void {
   const others = people.filter(({ id }) => id !== sender.id)
   if (others.length > 0 && others.every(({ isActive }) => !isActive)) {
-    const [first] = others
+    const [first, ...further] = others
     throw badRequest(
-      others.length === 1 ? `'${first!.email}' is no longer using Coffer` : 'All recipients are deactivated',
+      first !== undefined && further.length === 0
+        ? `'${first.email}' is no longer using Coffer`
+        : 'All recipients are deactivated',
     )
   }
   if (sender.isSystemBot || others.every(({ bot }) => bot !== null)) return

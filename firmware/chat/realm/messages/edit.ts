@@ -1,6 +1,7 @@
 /** Editing of content, and the entry point of `PATCH /messages/{message_id}`. Contract sections 3.2.2, 7.3; V51. */
 
 import { createHash } from 'node:crypto'
+import { defined } from '../../../base/defined.ts'
 import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { CONTENT_BITS, IS_ME, IS_WIDGET } from '../model/content-flags.ts'
@@ -153,6 +154,6 @@ function publishEdit(realm: Realm, tx: Transaction, me: User, row: MessageRow, {
       }),
       ...event,
     }),
-    tail: ({ userId }) => ({ flags: readers.get(userId)!.flagsInUpdate(row) }),
+    tail: ({ userId }) => ({ flags: defined(readers.get(userId)).flagsInUpdate(row) }),
   })
 }

@@ -1,5 +1,6 @@
 /** The edit history of a message. Contract sections 3.2 (E14), 7.6. */
 
+import { defined } from '../../../base/defined.ts'
 import { runInSlices } from '../../../base/slices.ts'
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
@@ -59,7 +60,7 @@ export function* historySteps(
       ...(edit.prev_topic !== undefined && { prev_topic: named(edit.prev_topic) }),
       ...(edit.prev_stream !== undefined && { prev_stream: edit.prev_stream, stream: edit.stream }),
     })
-    if (isEdit) [content, html] = [edit.prev_content!, before]
+    if (isEdit) [content, html] = [defined(edit.prev_content), before]
     topic = edit.prev_topic ?? topic
     yield 0
   }

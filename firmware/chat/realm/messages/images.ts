@@ -4,6 +4,7 @@
  */
 
 import { crc32 } from 'node:zlib'
+import { defined } from '../../../base/defined.ts'
 
 interface ImageHeader {
   type: 'png' | 'jpeg' | 'gif' | 'webp'
@@ -49,7 +50,13 @@ function readPng(bytes: Buffer): ImageHeader | null {
     return null
   if (crc32(bytes.subarray(12, IHDR_END - 4)) !== bytes.readUInt32BE(IHDR_END - 4)) return null
   const [depth, color, ...methods] = bytes.subarray(24, 29)
-  if (!PNG_DEPTHS[color!]?.includes(depth!) || methods[0] !== 0 || methods[1] !== 0 || methods[2]! > 1) return null
+  if (
+    !PNG_DEPTHS[defined(color)]?.includes(defined(depth)) ||
+    methods[0] !== 0 ||
+    methods[1] !== 0 ||
+    defined(methods[2]) > 1
+  )
+    return null
   return { type: 'png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
@@ -82,7 +89,7 @@ function readJpeg(bytes: Buffer): ImageHeader | null {
   let turned = false
   for (let at = 2; at + 9 <= bytes.length; ) {
     if (bytes[at] !== 0xff) return null
-    const marker = bytes[at + 1]!
+    const marker = bytes[at + 1] ?? 0
     if (marker === 0xff) {
       at++ // fill bytes before a marker
       continue

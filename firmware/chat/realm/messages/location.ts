@@ -30,7 +30,7 @@ export function locationOf(
 ): MessageLocation {
   const channel = state.channelByRecipient.get(recipient)
   if (channel !== undefined) return { kind: 'channel', channel, topic: store.topics.get(topic)?.name ?? '' }
-  return { kind: 'conversation', conversation: state.conversation.get(recipient)! }
+  return { kind: 'conversation', conversation: state.conversation.require(recipient) }
 }
 
 export const findTopic = ({ store }: Realm, channel: Channel, topic: string): TopicRow | undefined =>

@@ -45,7 +45,7 @@ export function messageToJson(realm: Realm, row: MessageRow, options: MessageOpt
 }
 
 function senderToJson(realm: Realm, senderId: number, { clientGravatar, senderSight }: MessageOptions) {
-  const sender = realm.state.user.get(senderId)!
+  const sender = realm.state.user.require(senderId)
   const own = { sender_id: sender.id, sender_realm_str: '' }
   if (senderSight === 'all') {
     const seesAddress = sender.email === sender.deliveryEmail
@@ -81,7 +81,7 @@ function locationToJson(realm: Realm, row: MessageRow, emptyTopic: boolean) {
 }
 
 export const participants = ({ state }: Realm, { userIds }: DirectConversation) =>
-  userIds.map((id) => mentionToJson(state.user.get(id)!))
+  userIds.map((id) => mentionToJson(state.user.require(id)))
 
 const mentionToJson = ({ id, email, fullName }: User) => ({ id, email, full_name: fullName, is_mirror_dummy: false })
 

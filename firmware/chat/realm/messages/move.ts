@@ -3,6 +3,7 @@
  * sections 3.2.2, 7.3; V51.
  */
 
+import { defined } from '../../../base/defined.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import { type EditRecord, metadataOf } from '../model/message-metadata.ts'
 import { fold } from '../model/names.ts'
@@ -98,7 +99,7 @@ function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: numbe
 
 /** Joins the edit and the move of one request into one entry of the history. */
 function joinEdits(realm: Realm, id: number): void {
-  const row = realm.store.messages.get(id)!
+  const row = defined(realm.store.messages.get(id))
   const extra = metadataWithMoves(realm, row)
   const [moved, edited, ...older] = extra.edits as [EditRecord, EditRecord, ...EditRecord[]]
   const edits = [{ ...edited, ...moved }, ...older]
@@ -110,7 +111,7 @@ function tidyChannels(realm: Realm, tx: Transaction, channels: readonly Channel[
   const { state, store } = realm
   for (const { id, recipientId } of channels) {
     const first = store.messages.oldestOf(recipientId) ?? null
-    const channel = state.channel.get(id)!
+    const channel = state.channel.require(id)
     if (channel.firstMessageId !== first) setFirstMessage(realm, tx, channel, first)
   }
 }
@@ -155,7 +156,7 @@ function publishUpdate(
   users: readonly User[],
 ): void {
   const seesTarget = rows.some(({ id }) => id === target.id)
-  const shown = realm.store.messages.get(seesTarget ? target.id : rows[0]!.id)!
+  const shown = defined(realm.store.messages.get(seesTarget ? target.id : defined(rows[0]).id))
   const readers = new Map(users.map((user) => [user.id, readerOf(realm, user)]))
   const links = topicLinks(realm, to.topic)
   const ids = rows.map(({ id }) => id)
@@ -179,7 +180,7 @@ function publishUpdate(
       }),
       ...(seesTarget && contentEvent),
     }),
-    tail: ({ userId }) => ({ flags: readers.get(userId)!.flagsInUpdate(shown) }),
+    tail: ({ userId }) => ({ flags: defined(readers.get(userId)).flagsInUpdate(shown) }),
   })
 }
 
@@ -198,7 +199,7 @@ function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: ReceivedMess
   const had = realm.state.subscribersOf.get(from.channel.id)
   const has = realm.state.subscribersOf.get(to.channel.id)
   const isBetween = to.channel.id !== from.channel.id
-  const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.get(id)!)
+  const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.require(id))
   const without = differences()
   return [...new Set([...subscribers.filter(({ isActive }) => isActive), ...reach.users])].map((user) => {
     const visibility = visibilityOf(realm, user)

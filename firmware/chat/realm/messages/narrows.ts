@@ -1,5 +1,6 @@
 /** Narrows of event queues, which select the messages that a client receives. Contract section 4.1, `narrow`. */
 
+import { defined } from '../../../base/defined.ts'
 import { ChatError } from '../../base/error.ts'
 import { fold } from '../model/names.ts'
 import type { Realm } from '../model/realm.ts'
@@ -56,7 +57,7 @@ export function expectQueueNarrow(narrow: readonly Term[]): void {
 
 export const passesNarrow = (narrow: readonly Term[], sent: NarrowedMessage): boolean =>
   narrow.every(([operator, operand]) =>
-    operator === 'is' ? IS[operand]!(sent) : RULES[ALIASES[operator] ?? operator]!(sent, operand),
+    operator === 'is' ? defined(IS[operand])(sent) : defined(RULES[ALIASES[operator] ?? operator])(sent, operand),
   )
 
 export const isFollowedBy = (realm: Realm, userId: number, location: MessageLocation): boolean =>

@@ -1,5 +1,6 @@
 /** Messages of the Notification Bot about moved and resolved topics. Contract sections 3.2.2, 7.3. */
 
+import { defined } from '../../../base/defined.ts'
 import { userSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -16,9 +17,9 @@ const UNDO_S = 60 // undoing the change within this time removes the notice
 const RESOLVED = ' has marked this topic as resolved.'
 const UNRESOLVED = ' has marked this topic as unresolved.'
 
-export const notificationBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[0].email)!
+export const notificationBot = ({ state }: Realm): User => defined(state.userByEmail.get(SYSTEM_BOTS[0].email))
 
-export const welcomeBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[1].email)!
+export const welcomeBot = ({ state }: Realm): User => defined(state.userByEmail.get(SYSTEM_BOTS[1].email))
 
 /** Sends a direct message from a bot of the service. Returns its id. */
 export function noticePerson(

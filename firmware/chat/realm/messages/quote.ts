@@ -19,7 +19,7 @@ export function quoted(text: string): string {
 
 /** Leaves out a quotation whose HTML would be too long, so that the bot's own text is always sent. */
 export function withQuotation(realm: Realm, bot: User, text: string, message: MessageRow): string {
-  const sender = realm.state.user.get(message.sender)!
+  const sender = realm.state.user.require(message.sender)
   const whole = `${text}\n\n@_**${sender.fullName}|${sender.id}**:\n${quoted(message.content)}`
   return isShort(realm, bot, whole) ? whole : `${text}\n\nThe message is too long to be quoted here.`
 }

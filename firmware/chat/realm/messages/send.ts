@@ -246,7 +246,7 @@ function strangersAmong(
   recipients: Iterable<number>,
 ): User[] {
   if (location.kind === 'conversation' || state.subscribersOf.get(location.channel.id).has(sender.id)) return []
-  return [...recipients].map((id) => state.user.get(id)!)
+  return [...recipients].map((id) => state.user.require(id))
 }
 
 function extraWith(widget: Widget, tx: Transaction, sender: User, messageId: number): MessageMetadata {
@@ -280,7 +280,7 @@ const mentionedBots = (
 
 function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: ReadonlySet<number>) {
   const { sender, readBySender, isReadBy } = delivery
-  if (isReadBy !== undefined) for (const id of recipients) if (isReadBy(state.user.get(id)!)) yield id
+  if (isReadBy !== undefined) for (const id of recipients) if (isReadBy(state.user.require(id))) yield id
   if (readBySender && recipients.has(sender.id)) yield sender.id
   for (const { userId, value } of state.mutedUsers.all())
     if (recipients.has(userId) && value.some(({ id }) => id === sender.id)) yield userId
@@ -288,7 +288,7 @@ function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: 
 
 /** `firstMessageId`: null if the channel has no messages left. */
 export function setFirstMessage(realm: Realm, tx: Transaction, { id }: Channel, firstMessageId: number | null): void {
-  const channel = realm.state.channel.get(id)!
+  const channel = realm.state.channel.require(id)
   tx.put('channel', { ...channel, firstMessageId })
   const body = { op: 'update', stream_id: id, name: channel.name, property: 'first_message_id', value: firstMessageId }
   tx.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })

@@ -1,6 +1,7 @@
 /** Receives an upload: writes chunks to disk as they arrive, and creates the upload once it is complete. Row E130. */
 
 import { setImmediate } from 'node:timers/promises'
+import { defined } from '../../../base/defined.ts'
 import { badRequest, ChatError } from '../../base/error.ts'
 import { CHUNK_BYTES, CHUNKS_AT_ONCE } from '../../store/files.ts'
 import type { UploadRow } from '../../store/uploads.ts'
@@ -68,7 +69,7 @@ function begin(realm: Realm, userId: number): () => void {
     throw new ChatError('RATE_LIMIT_HIT', 'Too many files are being uploaded', { 'retry-after': 1 })
   counts.set(userId, own + 1)
   return () => {
-    const left = counts.get(userId)! - 1
+    const left = defined(counts.get(userId)) - 1
     if (left === 0) counts.delete(userId)
     else counts.set(userId, left)
   }

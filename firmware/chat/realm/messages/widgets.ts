@@ -1,6 +1,7 @@
 /** Widgets of messages: polls, to-do lists and choices. Contract section 6.5. */
 
 import { z } from 'zod'
+import { defined } from '../../../base/defined.ts'
 import { expectName, nameString, textString } from '../../base/characters.ts'
 
 export type Widget =
@@ -34,7 +35,7 @@ export function widgetOf(content: string): Widget | undefined {
   if (command === null) return undefined
   const [title = '', ...lines] = content.slice(command[0].length).split(/\r\n|\r|\n/)
   const items = lines.map(withoutBullet).filter((item) => item !== '')
-  for (const text of [title.trim(), ...items]) expectName(text, command[1]!)
+  for (const text of [title.trim(), ...items]) expectName(text, defined(command[1]))
   if (command[1] === 'poll')
     return { widget_type: 'poll', extra_data: { question: title.trim(), options: items.slice(0, OPTIONS_MAX) } }
   return { widget_type: 'todo', extra_data: { task_list_title: title.trim(), tasks: items.map(taskOf) } }

@@ -6,6 +6,8 @@ type Listener<T> = (before: T | undefined, after: T | undefined) => void
 
 export interface RecordCollection<T> {
   get(key: Key): T | undefined
+  /** Throws if there is no such record: for keys that other records hold. */
+  require(key: Key): T
   has(key: Key): boolean
   all(): Iterable<T>
   readonly size: number
@@ -17,11 +19,16 @@ export interface MutableCollection<T> extends RecordCollection<T> {
   listen(listener: Listener<T>): void
 }
 
-export function createCollection<T>(): MutableCollection<T> {
+export function createCollection<T>(name = 'record'): MutableCollection<T> {
   const records = new Map<Key, T>()
   const listeners: Listener<T>[] = []
   return {
     get: (key) => records.get(key),
+    require(key) {
+      const record = records.get(key)
+      if (record === undefined) throw new Error(`No ${name} ${key}`)
+      return record
+    },
     has: (key) => records.has(key),
     all: () => records.values(),
     get size() {
@@ -49,7 +56,7 @@ export function indexBy<K, T>(collection: MutableCollection<T>, keyOf: (record: 
     const old = before === undefined ? null : keyOf(before)
     if (old !== null && index.get(old) === before) index.delete(old)
     const key = after === undefined ? null : keyOf(after)
-    if (key !== null) index.set(key, after!)
+    if (after !== undefined && key !== null) index.set(key, after)
   })
   return index
 }
@@ -72,16 +79,16 @@ export function groupBy<K, M, T>(
     const key = after === undefined ? null : keyOf(after)
     if (old !== null && old !== key) {
       const group = groups.get(old)
-      group?.delete(memberOf(before!))
+      if (before !== undefined) group?.delete(memberOf(before))
       if (group?.size === 0) groups.delete(old)
     }
-    if (key === null) return
+    if (after === undefined || key === null) return
     let group = groups.get(key)
     if (group === undefined) {
       group = new Map()
       groups.set(key, group)
     }
-    group.set(memberOf(after!), after!)
+    group.set(memberOf(after), after)
   })
   return { get: (key) => groups.get(key) ?? NONE }
 }

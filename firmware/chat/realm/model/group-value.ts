@@ -1,6 +1,7 @@
 /** Values of group settings (GSV) and their updates (GSU). Contract section 0. */
 
 import * as z from 'zod'
+import { defined } from '../../../base/defined.ts'
 
 /** A set of users and groups without a name. Both lists are in ascending order without duplicates. */
 interface AnonymousGroup {
@@ -36,7 +37,7 @@ function normalGroupValue(value: GroupValue): GroupValue {
   const direct_members = ascending(value.direct_members)
   const direct_subgroups = ascending(value.direct_subgroups)
   return direct_members.length === 0 && direct_subgroups.length === 1
-    ? direct_subgroups[0]!
+    ? defined(direct_subgroups[0])
     : { direct_members, direct_subgroups }
 }
 

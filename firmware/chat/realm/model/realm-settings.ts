@@ -1,6 +1,7 @@
 /** Settings that owners and administrators change, except group settings. Contract section 2.6. */
 
 import * as z from 'zod'
+import { defined } from '../../../base/defined.ts'
 import { choice, integer, name, onOff, type Setting, text, type Values, word } from './setting.ts'
 import { language } from './user-settings.ts'
 
@@ -64,7 +65,7 @@ export const REALM_SETTINGS = {
   message_edit_history_visibility_policy: row({
     schema: z.union([
       z.enum(EDIT_HISTORY_POLICIES),
-      z.literal([1, 2, 3]).transform((n) => EDIT_HISTORY_POLICIES[n - 1]!),
+      z.literal([1, 2, 3]).transform((n) => defined(EDIT_HISTORY_POLICIES[n - 1])),
     ]),
     default: 'all' as (typeof EDIT_HISTORY_POLICIES)[number],
     raw: false,

@@ -3,8 +3,8 @@
 import type { Runs } from '../../store/flags.ts'
 
 export function hasOrdinal(runs: Runs, ordinal: number): boolean {
-  const at = firstEndingAt(runs, ordinal)
-  return at < runs.length && runs[at]![0] <= ordinal
+  const run = runs[firstEndingAt(runs, ordinal)]
+  return run !== undefined && run[0] <= ordinal
 }
 
 /** Both ends are inclusive. */
@@ -12,9 +12,9 @@ export function addRun(runs: Runs, from: number, to: number): Runs {
   const begin = firstEndingAt(runs, from - 1)
   let end = begin
   let [low, high] = [from, to]
-  for (; end < runs.length && runs[end]![0] <= to + 1; end++) {
-    low = Math.min(low, runs[end]![0])
-    high = Math.max(high, runs[end]![1])
+  for (let run = runs[end]; run !== undefined && run[0] <= to + 1; run = runs[++end]) {
+    low = Math.min(low, run[0])
+    high = Math.max(high, run[1])
   }
   return [...runs.slice(0, begin), [low, high], ...runs.slice(end)]
 }
@@ -31,10 +31,16 @@ export function union(runs: Runs, others: Runs): Runs {
 
 function* inOrder(runs: Runs, others: Runs): Generator<readonly [from: number, to: number]> {
   let [at, next] = [0, 0]
-  while (at < runs.length || next < others.length)
-    yield next === others.length || (at < runs.length && runs[at]![0] <= others[next]![0])
-      ? runs[at++]!
-      : others[next++]!
+  for (;;) {
+    const [run, other] = [runs[at], others[next]]
+    if (run !== undefined && (other === undefined || run[0] <= other[0])) {
+      at++
+      yield run
+    } else if (other !== undefined) {
+      next++
+      yield other
+    } else return
+  }
 }
 
 export function difference(runs: Runs, others: Runs): Runs {
@@ -42,10 +48,10 @@ export function difference(runs: Runs, others: Runs): Runs {
   let next = 0
   for (const [from, to] of runs) {
     let low = from
-    while (next < others.length && others[next]![1] < from) next++
-    for (let at = next; at < others.length && others[at]![0] <= to; at++) {
-      if (others[at]![0] > low) rest.push([low, others[at]![0] - 1])
-      low = Math.max(low, others[at]![1] + 1)
+    while ((others[next]?.[1] ?? from) < from) next++
+    for (let at = next, other = others[at]; other !== undefined && other[0] <= to; other = others[++at]) {
+      if (other[0] > low) rest.push([low, other[0] - 1])
+      low = Math.max(low, other[1] + 1)
     }
     if (low <= to) rest.push([low, to])
   }
@@ -67,8 +73,9 @@ export function runsOf(ordinals: readonly number[]): Runs {
 export function gaps(runs: Runs, from: number, to: number): Runs {
   const found: [number, number][] = []
   let next = from
-  for (let at = firstEndingAt(runs, from); at < runs.length && runs[at]![0] <= to; at++) {
-    const [low, high] = runs[at]!
+  for (let at = firstEndingAt(runs, from); ; at++) {
+    const [low, high] = runs[at] ?? [to + 1, to]
+    if (low > to) break
     if (low > next) found.push([next, low - 1])
     next = high + 1
   }
@@ -82,7 +89,7 @@ function firstEndingAt(runs: Runs, ordinal: number): number {
   let high = runs.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (runs[middle]![1] < ordinal) low = middle + 1
+    if ((runs[middle]?.[1] ?? ordinal) < ordinal) low = middle + 1
     else high = middle
   }
   return low
@@ -94,7 +101,7 @@ export function lowerBound(numbers: readonly number[], number: number): number {
   let high = numbers.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if (numbers[middle]! < number) low = middle + 1
+    if ((numbers[middle] ?? number) < number) low = middle + 1
     else high = middle
   }
   return low

@@ -97,7 +97,7 @@ export interface RealmState extends Collections {
 /** Throws if a record has an unknown kind. */
 export function loadState(things: Things): { state: RealmState; collections: MutableCollections; usage: Usage } {
   const collections = Object.fromEntries(
-    Object.keys(KINDS).map((kind) => [kind, createCollection()]),
+    Object.keys(KINDS).map((kind) => [kind, createCollection(kind)]),
   ) as unknown as MutableCollections
   const state: RealmState = { ...collections, ...createIndexes(collections) }
   const usage = createUsage(collections, (owner) => state.botsOf.get(owner).keys())
@@ -235,10 +235,11 @@ export const topicKey = (channelId: number, topic: string): string => `${channel
 function indexConversations(collection: MutableCollection<DirectConversation>): RealmState['conversationsOf'] {
   const byUser = new Map<number, Map<number, DirectConversation>>()
   collection.listen((before, after) => {
-    for (const id of before?.userIds ?? []) byUser.get(id)?.delete(before!.recipientId)
-    for (const id of after?.userIds ?? []) {
+    if (before !== undefined) for (const id of before.userIds) byUser.get(id)?.delete(before.recipientId)
+    if (after === undefined) return
+    for (const id of after.userIds) {
       const own = byUser.get(id) ?? new Map<number, DirectConversation>()
-      byUser.set(id, own.set(after!.recipientId, after!))
+      byUser.set(id, own.set(after.recipientId, after))
     }
   })
   return (userId) => byUser.get(userId)?.values() ?? []

@@ -1,5 +1,6 @@
 /** Counts records per account and in total, and checks them against bounds.ts. */
 
+import { defined } from '../../../base/defined.ts'
 import { badRequest } from '../../base/error.ts'
 import { BOUNDS, type Bound } from './bounds.ts'
 import type { MutableCollection, RecordCollection } from './collection.ts'
@@ -100,7 +101,7 @@ function createCounter(collection: MutableCollection<unknown>, bound: Bound<unkn
       const sizeMax = size?.account ?? Number.POSITIVE_INFINITY
       const amount = amountOf(account, users, botsOf)
       if (isAnothers && amount.count > ownCountMax) throw tooMany(ownCountMax, bound.of)
-      if ((isAnothers || grows) && amount.size > sizeMax) throw tooMany(sizeMax, size!.of)
+      if ((isAnothers || grows) && amount.size > sizeMax) throw tooMany(sizeMax, defined(size).of)
     },
     hasRoom(account, users, botsOf) {
       if (total.count >= countMax) return false

@@ -41,8 +41,8 @@ export function trackAccessibleUsers(realm: Realm, change: AccessChange): (tx: T
   return (tx) => {
     for (const [guest, old] of before) {
       const now = accessibleAmong(realm, guest, isChanged.has(guest.id) ? peers : isChanged)
-      for (const id of now.difference(old)) publishMet(realm, tx, guest, realm.state.user.get(id)!)
-      for (const id of old.difference(now)) publishLost(realm, tx, guest, realm.state.user.get(id)!)
+      for (const id of now.difference(old)) publishMet(realm, tx, guest, realm.state.user.require(id))
+      for (const id of old.difference(now)) publishLost(realm, tx, guest, realm.state.user.require(id))
     }
     for (const { id } of untold) tx.onCommit(() => realm.events.dropQueuesOf(id))
   }

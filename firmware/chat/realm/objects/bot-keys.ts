@@ -51,7 +51,7 @@ export function renewLostKeys(realm: Realm, tx: Transaction, user: User): void {
 const mayUse = (viewer: User, bot: BotUser): boolean => viewer.isActive && mayManage(viewer, bot)
 
 const receiversOfBot = (realm: Realm, bot: BotUser): User[] =>
-  keysOf(realm, bot).flatMap((apiKey) => receiversOf(apiKey).map((id) => realm.state.user.get(id)!))
+  keysOf(realm, bot).flatMap((apiKey) => receiversOf(apiKey).map((id) => realm.state.user.require(id)))
 
 function botsGivenTo({ state }: Realm, { id }: User): BotUser[] {
   const given = [...state.apiKey.all()].filter((apiKey) => receiversOf(apiKey).includes(id))

@@ -109,10 +109,10 @@ export function orderFolders(realm: Realm, order: readonly number[]): void {
     const { channelFolder } = realm.state
     if (ids.size !== order.length || ids.size !== channelFolder.size || order.some((id) => !channelFolder.has(id)))
       throw badRequest('Invalid order mapping.')
-    const moved = order.filter((id, index) => channelFolder.get(id)!.order !== index)
+    const moved = order.filter((id, index) => channelFolder.require(id).order !== index)
     if (moved.length === 0) return
     for (const [index, id] of order.entries()) {
-      const folder = channelFolder.get(id)!
+      const folder = channelFolder.require(id)
       if (folder.order !== index) tx.put('channelFolder', { ...folder, order: index })
     }
     tx.publish({ type: 'channel_folder', to: 'everyone', make: () => ({ op: 'reorder', order }) })

@@ -21,11 +21,12 @@ export function generatedAvatar(seed: Uint8Array, sizePx: number): Uint8Array<Ar
       return isFilled(seed, row * HALF + Math.min(column, SQUARES - 1 - column)) ? 1 : 0
     }),
   )
-  return png(sizePx, [BACKGROUND, colorOf(seed[0]!)], (y) => filled[places[y]!] ?? empty)
+  return png(sizePx, [BACKGROUND, colorOf(seed[0] ?? 0)], (y) => filled[places[y] ?? -1] ?? empty)
 }
 
 /** One bit of the seed for each square, starting at the second byte. */
-const isFilled = (seed: Uint8Array, square: number): boolean => ((seed[1 + (square >> 3)]! >> (square & 7)) & 1) === 1
+const isFilled = (seed: Uint8Array, square: number): boolean =>
+  (((seed[1 + (square >> 3)] ?? 0) >> (square & 7)) & 1) === 1
 
 const SATURATION = 0.5
 const LIGHTNESS = 0.5

@@ -75,7 +75,7 @@ function publishDifference(
       type: 'user_group',
       to: membersOf(realm),
       make: (shape) =>
-        realm.state.group.get(group)!.isDeactivated && !shape.can.include_deactivated_groups
+        realm.state.group.require(group).isDeactivated && !shape.can.include_deactivated_groups
           ? null
           : { op, group_id: group, user_ids: [userId] },
     })

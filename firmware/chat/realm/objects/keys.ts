@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { defined } from '../../../base/defined.ts'
 import type { Random } from '../../../crypto/random.ts'
 import { ChatError, notFound } from '../../base/error.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
@@ -118,7 +119,7 @@ export function revoke(realm: Realm, tx: Transaction, { hash, id, userId }: ApiK
 export function shownKey(realm: Realm, bot: User): string {
   const keys = keysOf(realm, bot).filter(({ sealed }) => sealed !== null)
   const newest = keys.reduce<ApiKey | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
-  return (newest && openText(realm, newest.sealed!)) ?? ''
+  return (newest && openText(realm, defined(newest.sealed))) ?? ''
 }
 
 /**
@@ -135,9 +136,9 @@ export function findByKey(
   const apiKey = found?.session === undefined ? found : undefined
   const user = apiKey && realm.state.user.get(apiKey.userId)
   // The real address stays valid after its owner hides it: clients were set up with it.
-  if (user === undefined || !isAddressOf(realm, user, email, host))
+  if (apiKey === undefined || user === undefined || !isAddressOf(realm, user, email, host))
     throw new ChatError('INVALID_API_KEY', 'Invalid API key')
-  return { user, apiKey: apiKey! }
+  return { user, apiKey }
 }
 
 function isAddressOf(realm: Realm, user: User, input: string, host: string | undefined): boolean {

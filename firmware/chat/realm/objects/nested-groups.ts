@@ -40,7 +40,7 @@ export function allMembersOf(realm: Realm, group: Group): number[] {
 /** Filters the accounts by membership in any of the groups. Each group is read once, even if groups share subgroups. */
 export function* membersAmong(realm: Realm, groupIds: Iterable<number>, userIds: Iterable<number>): Generator<number> {
   const isMember = memberTest(groupsOf(realm), { direct_members: [], direct_subgroups: [...groupIds] })
-  for (const id of userIds) if (isMember(realm.state.user.get(id)!)) yield id
+  for (const id of userIds) if (isMember(realm.state.user.require(id))) yield id
 }
 
 export const isMember = (realm: Realm, group: Group, user: User): boolean =>

@@ -61,8 +61,8 @@ export function ensureUuid(realm: Realm): void {
 /** RFC 9562 version 4. */
 function randomUuid(random: Random): string {
   const bytes = random(16)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
   return Buffer.from(bytes)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')

@@ -65,7 +65,7 @@ const putPresence = (tx: Transaction, user: User, times: { active: number; idle:
   tx.put('presence', { userId: user.id, ...times, updateId: tx.nextId('presence') })
 
 function publishPresence(realm: Realm, tx: Transaction, user: User): void {
-  const presence = realm.state.presence.get(user.id)!
+  const presence = realm.state.presence.require(user.id)
   tx.publish({
     type: 'presence',
     to: audiencesOf(realm, user).seeing.map(({ id }) => id),

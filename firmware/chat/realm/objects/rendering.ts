@@ -88,7 +88,7 @@ function namesFor(realm: Realm, author: User): Names {
       return channel?.name === name && canSee(realm, author, channel) ? channel : undefined
     },
     newestMessage(channelId, topic) {
-      const channel = state.channel.get(channelId)!
+      const channel = state.channel.require(channelId)
       const found = store.topics.find(channel.recipientId, fold(topic))
       const newest = found === undefined ? undefined : store.topics.newest(found.id)
       const row = newest === undefined ? undefined : store.messages.get(newest)

@@ -1,5 +1,6 @@
 /** Topics that users mute, unmute or follow. Rows E56, E57; contract 2.5, V15, V60. */
 
+import { defined } from '../../../base/defined.ts'
 import { KINDS } from '../model/kinds.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { Channel, User, UserTopic } from '../model/records.ts'
@@ -27,7 +28,7 @@ export function setUserTopic(
   if ((before?.policy ?? 0) === policy) return
   const lastUpdated = nowOf(realm)
   const topicName = before?.topicName ?? topic
-  if (policy === 0) tx.remove('userTopic', KINDS.userTopic(before!))
+  if (policy === 0) tx.remove('userTopic', KINDS.userTopic(defined(before)))
   else tx.put('userTopic', { userId, channelId: channel.id, topicName, lastUpdated, policy })
   publishUserTopic(tx, userId, channel, { topicName: topic, lastUpdated, policy })
   if (policy === 1 || before?.policy === 1) publishMutedTopics(realm, tx, userId)
@@ -58,7 +59,7 @@ function publishUserTopic(
 export function publishTopicsOf(realm: Realm, tx: Transaction, channelId: number, userIds: readonly number[]): void {
   for (const userId of userIds)
     for (const topic of realm.state.userTopicsOf.get(userId).values())
-      if (topic.channelId === channelId) publishUserTopic(tx, userId, realm.state.channel.get(channelId)!, topic)
+      if (topic.channelId === channelId) publishUserTopic(tx, userId, realm.state.channel.require(channelId), topic)
 }
 
 /** Sends the complete list to clients that do not receive `user_topic`. */
@@ -98,7 +99,7 @@ export function moveUserTopics(realm: Realm, tx: Transaction, from: Place, to: P
   const sees = seesTest(realm, to.channel)
   for (const { userId, policy } of [...moved.values()]) {
     setUserTopic(realm, tx, userId, from.channel, from.topic, 0)
-    if (sees(realm.state.user.get(userId)!) && policy > policyOf(realm, userId, to.channel, to.topic))
+    if (sees(realm.state.user.require(userId)) && policy > policyOf(realm, userId, to.channel, to.topic))
       setUserTopic(realm, tx, userId, to.channel, to.topic, policy)
   }
 }

@@ -10,8 +10,9 @@ import { findKey } from './keys.ts'
 export function findWebhookByKey(realm: Realm, key: string): { user: User; apiKey: ApiKey } {
   const apiKey = findKey(realm, Buffer.from(key))
   const user = apiKey && realm.state.user.get(apiKey.userId)
-  if (user === undefined || !isWebhookBot(user)) throw new ChatError('INVALID_API_KEY', 'Invalid API key')
-  return { user, apiKey: apiKey! }
+  if (apiKey === undefined || user === undefined || !isWebhookBot(user))
+    throw new ChatError('INVALID_API_KEY', 'Invalid API key')
+  return { user, apiKey }
 }
 
 export const isWebhookBot = ({ bot }: User): boolean =>

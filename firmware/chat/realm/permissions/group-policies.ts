@@ -1,5 +1,6 @@
 /** Deprecated policy numbers that stand for group settings in the register answer. Contract section 4.2.2, levels 264 to 352. */
 
+import { defined } from '../../../base/defined.ts'
 import { type Groups, holdsTest, type Person, systemName } from '../model/group-membership.ts'
 import type { GroupValue } from '../model/group-value.ts'
 import { inSystemGroup, type SystemGroupName } from '../model/roles.ts'
@@ -40,7 +41,7 @@ export function policyOf(
   let index = 0
   for (const person of people) {
     if (!isHolder(person)) continue
-    while (index < policy.length - 1 && !inSystemGroup(policy[index]![0], person, groups.period())) index++
+    while (index < policy.length - 1 && !inSystemGroup(defined(policy[index])[0], person, groups.period())) index++
   }
-  return policy[index]![1]
+  return defined(policy[index])[1]
 }

@@ -3,6 +3,7 @@
  * `received` of visibility.ts answers the same for one message.
  */
 
+import { defined } from '../../../base/defined.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
 import type { Subscription, User } from '../model/records.ts'
@@ -50,7 +51,7 @@ export function receivedMessagesOf(realm: Realm, rows: readonly PlacedRow[]): Re
   }
 
   const arrivals = arrivalsOf(realm, rows)
-  const users = [...new Set([...slices.keys(), ...held.keys(), ...arrivals.users])].map((id) => state.user.get(id)!)
+  const users = [...new Set([...slices.keys(), ...held.keys(), ...arrivals.users])].map((id) => state.user.require(id))
   return {
     users: users.filter(({ isActive }) => isActive),
     by: of,
@@ -69,13 +70,13 @@ interface Slice {
 /** Handles messages that were moved into a private channel: see `reached` of visibility.ts. */
 function arrivalsOf({ state, store }: Realm, rows: readonly PlacedRow[]) {
   const numbers = [...new Set(rows.map(({ arrival }) => arrival))].filter((arrival) => arrival > 0)
-  const subscriptions = numbers.length === 0 ? NOBODY : subscriptionsTo(state, rows[0]!.recipient)
+  const subscriptions = numbers.length === 0 ? NOBODY : subscriptionsTo(state, defined(rows[0]).recipient)
   const known = new Map<readonly PlacedRow[], Map<string, readonly PlacedRow[]>>()
 
   function among(userId: number, received: readonly PlacedRow[]): readonly PlacedRow[] {
     if (numbers.length === 0) return received
     const intervals = subscriptions.get(userId)?.intervals ?? []
-    const kept = store.flags.runs(userId, rows[0]!.recipient, 'kept')
+    const kept = store.flags.runs(userId, defined(rows[0]).recipient, 'kept')
     const came = numbers.filter((arrival) => covers(intervals, arrival))
     const stayed = numbers.filter((arrival) => hasOrdinal(kept, arrival))
     const same = known.get(received) ?? new Map<string, readonly PlacedRow[]>()
@@ -97,7 +98,7 @@ function arrivalsOf({ state, store }: Realm, rows: readonly PlacedRow[]) {
 const NOBODY: ReadonlyMap<number, Subscription> = new Map()
 
 const subscriptionsTo = (state: Realm['state'], recipient: number): ReadonlyMap<number, Subscription> =>
-  state.everSubscribedTo.get(state.channelByRecipient.get(recipient)!.id)
+  state.everSubscribedTo.get(defined(state.channelByRecipient.get(recipient)).id)
 
 /** `came`: arrivals during a subscription of the user; `stayed`: arrivals where the user retains the messages received before the move. */
 function reachedOf(
@@ -115,14 +116,14 @@ function heldOf(store: Realm['store'], rows: readonly PlacedRow[]): Map<number, 
   const held = new Map<number, number[]>()
   if (rows.length === 0) return held
   const ids = new Set(rows.map(({ id }) => id))
-  for (const { user, message } of store.flags.holdersBetween(rows[0]!.id, rows.at(-1)!.id))
+  for (const { user, message } of store.flags.holdersBetween(defined(rows[0]).id, defined(rows.at(-1)).id))
     if (ids.has(message)) push(held, user, message)
   return held
 }
 
 function rowsIn(rows: readonly PlacedRow[], slices: readonly Slice[], held: readonly number[]): readonly PlacedRow[] {
   const ids = new Set(held)
-  for (const { ordered, from, to } of slices) for (let at = from; at < to; at++) ids.add(ordered[at]!.id)
+  for (const { ordered, from, to } of slices) for (let at = from; at < to; at++) ids.add(defined(ordered[at]).id)
   return ids.size === rows.length ? rows : rows.filter(({ id }) => ids.has(id))
 }
 

@@ -35,7 +35,7 @@ export type SenderVisibility = 'all' | 'name' | 'nothing'
 export function senderVisibilityOf(realm: Realm, viewer: User | null): (senderId: number) => SenderVisibility {
   const sees = viewer === null ? spectatorAccess(realm) : accessOf(realm, viewer)
   const seen = viewer === null ? 'name' : 'all'
-  return (senderId) => (sees(realm.state.user.get(senderId)!) ? seen : 'nothing')
+  return (senderId) => (sees(realm.state.user.require(senderId)) ? seen : 'nothing')
 }
 
 export const cannotSee = (realm: Realm, viewers: Iterable<User>, other: User): Set<number> =>

@@ -1,5 +1,6 @@
 /** Archives and unarchives channels. An archived channel can be read but not written to. Rows E44, E45. */
 
+import { defined } from '../../../../base/defined.ts'
 import { badRequest, ChatError } from '../../../base/error.ts'
 import { publishFlag } from '../../messages/flags.ts'
 import { linkToChannel } from '../../messages/links.ts'
@@ -29,10 +30,10 @@ export function findAdministered(realm: Realm, me: User, id: number): Channel {
 }
 
 export function archive(realm: Realm, tx: Transaction, { id }: Channel): void {
-  const channel = realm.state.channel.get(id)!
+  const channel = realm.state.channel.require(id)
   if (channel.isArchived) throw badRequest('Channel is already archived')
   noticeChannelEvent(realm, tx, channel, `Channel ${linkToChannel(channel)} has been archived.`)
-  tx.put('channel', { ...realm.state.channel.get(id)!, isArchived: true, isDefault: false })
+  tx.put('channel', { ...realm.state.channel.require(id), isArchived: true, isDefault: false })
   tx.publish({
     type: 'stream',
     to: viewersOf(realm, channel),
@@ -46,7 +47,7 @@ export function archive(realm: Realm, tx: Transaction, { id }: Channel): void {
 }
 
 export function unarchive(realm: Realm, tx: Transaction, me: User, { id }: Channel): void {
-  const before = realm.state.channel.get(id)!
+  const before = realm.state.channel.require(id)
   if (!before.isArchived) throw badRequest('Channel is not currently archived')
   const channel = { ...before, isArchived: false }
   tx.put('channel', channel)
@@ -59,7 +60,7 @@ export function unarchive(realm: Realm, tx: Transaction, me: User, { id }: Chann
   })
   const [subscribers, others] = [subscriberIds(realm, channel), [] as number[]]
   for (const userId of viewers) {
-    const user = realm.state.user.get(userId)!
+    const user = realm.state.user.require(userId)
     if (isSubscribed(realm, user, channel)) publishReturn(realm, tx, user, channel)
     else others.push(userId)
   }
@@ -85,7 +86,7 @@ const archivedBody = ({ id, name }: Channel, value: boolean) => ({
 function publishReturn(realm: Realm, tx: Transaction, user: User, channel: Channel): void {
   const clients = [...realm.events.queuesOf(user.id)]
   if (clients.every(({ shape }) => shape.can.archived_channels)) return
-  const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+  const subscription = defined(realm.state.subscriptionsOf.get(user.id).get(channel.id))
   tx.publish({
     type: 'subscription',
     to: [user.id],

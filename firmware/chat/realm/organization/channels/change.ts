@@ -44,9 +44,9 @@ export function changeChannel(realm: Realm, me: User, id: number, changes: Chann
   realm.transaction((tx) => {
     const found = findAdministered(realm, me, id)
     if (changes.isArchived === false) unarchive(realm, tx, me, found)
-    const before = realm.state.channel.get(id)!
+    const before = realm.state.channel.require(id)
     put(realm, tx, before, changed(realm, me, before, changes))
-    noticeChanges(realm, tx, me, before, realm.state.channel.get(id)!)
+    noticeChanges(realm, tx, me, before, realm.state.channel.require(id))
     if (changes.isArchived === true) archive(realm, tx, found)
   })
 }
@@ -233,7 +233,7 @@ function* changesBetween(realm: Realm, before: Channel, after: Channel): Generat
 
 function noticeChanges(realm: Realm, tx: Transaction, me: User, before: Channel, after: Channel): void {
   const notice = (text: string) =>
-    noticeChannelEvent(realm, tx, realm.state.channel.get(after.id)!, `${silently(me)} ${text}`)
+    noticeChannelEvent(realm, tx, realm.state.channel.require(after.id), `${silently(me)} ${text}`)
   if (after.name !== before.name) notice(`renamed channel **${asText(before.name)}** to **${asText(after.name)}**.`)
   if (after.description !== before.description)
     notice(

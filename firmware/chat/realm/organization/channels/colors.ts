@@ -1,5 +1,6 @@
 /** Colors of subscriptions: `#rrggbb`, chosen by each user. Contract section 2.3. */
 
+import { defined } from '../../../../base/defined.ts'
 import type { Realm } from '../../model/realm.ts'
 import type { User } from '../../model/records.ts'
 
@@ -41,5 +42,5 @@ export function readColor(text: string): string | null {
 export function freeColor(realm: Realm, user: User): string {
   const subscriptions = realm.state.subscriptionsOf.get(user.id)
   const taken = new Set([...subscriptions.values()].map(({ color }) => color))
-  return PALETTE.find((color) => !taken.has(color)) ?? PALETTE[subscriptions.size % PALETTE.length]!
+  return PALETTE.find((color) => !taken.has(color)) ?? defined(PALETTE[subscriptions.size % PALETTE.length])
 }

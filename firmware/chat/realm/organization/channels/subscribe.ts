@@ -1,5 +1,6 @@
 /** Subscribes and unsubscribes users and publishes the events. Callers check the rights. Contract E52, E54, V44, V45. */
 
+import { defined } from '../../../../base/defined.ts'
 import { badRequest } from '../../../base/error.ts'
 import { changeFlag } from '../../messages/flags.ts'
 import { unreadWithin } from '../../messages/unread.ts'
@@ -103,7 +104,7 @@ function publishAdded(realm: Realm, tx: Transaction, user: User, channels: reado
       const shown = channels.filter(({ isArchived }) => !isArchived || can.archived_channels)
       const form = { nullable: can.notification_settings_null }
       const subscriptions = shown.map((channel) => {
-        const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+        const subscription = defined(realm.state.subscriptionsOf.get(user.id).get(channel.id))
         return subscriptionView(realm, user, channel, subscription, form, 'true')
       })
       return shown.length === 0 ? null : { op: 'add', subscriptions }
@@ -139,7 +140,7 @@ function opened(
 }
 
 function closed(realm: Realm, user: User, channel: Channel): Subscription {
-  const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+  const subscription = defined(realm.state.subscriptionsOf.get(user.id).get(channel.id))
   return { ...subscription, isActive: false, intervals: ended(realm, channel, subscription.intervals) }
 }
 

@@ -1,5 +1,6 @@
 /** Creates, changes and deactivates user groups. Contract rows E96, E97, E101, E102; V54, V55, V57. */
 
+import { defined } from '../../../../base/defined.ts'
 import { badRequest, ChatError, forbidden } from '../../../base/error.ts'
 import { USER_GROUP_SETTINGS, type UserGroupSetting } from '../../model/group-settings.ts'
 import { type GroupValue, type GroupValueUpdate, groupsOf } from '../../model/group-value.ts'
@@ -114,7 +115,7 @@ function findManaged(realm: Realm, me: User, id: number): Group {
 /** References from the group itself and from deactivated groups do not count. */
 function* objectionsTo({ state }: Realm, id: number): Generator<Record<string, unknown>> {
   const named = (settings: GroupSettings): string[] =>
-    Object.keys(settings).filter((name) => groupsOf(settings[name]!).includes(id))
+    Object.keys(settings).filter((name) => groupsOf(defined(settings[name])).includes(id))
   const others = [...state.group.all()].filter((group) => group.id !== id && !group.isDeactivated)
   const supergroups = others.filter(({ subgroups }) => subgroups.includes(id)).map((group) => group.id)
   if (supergroups.length > 0) yield { type: 'subgroup', supergroup_ids: supergroups.sort((a, b) => a - b) }

@@ -1,5 +1,6 @@
 /** Linkifiers: patterns of the organization that become links in messages and topics. Contract section 2.5, rows E105 to E109, V31. */
 
+import { defined } from '../../../../base/defined.ts'
 import { expectName } from '../../../base/characters.ts'
 import { badRequest } from '../../../base/error.ts'
 import { type KnownPattern, matchesWhole, readPattern } from '../../../render/linkifiers.ts'
@@ -146,7 +147,8 @@ function reverseTemplateOf(
   before: Linkifier | undefined,
 ): string | null {
   const kept = before?.reverseTemplate ?? null
-  const fits = (template: string) => [...template.matchAll(VARIABLE)].every(([, name]) => groups.includes(name!))
+  const fits = (template: string) =>
+    [...template.matchAll(VARIABLE)].every(([, name]) => groups.includes(defined(name)))
   if (given === undefined) return kept !== null && exampleInput !== null && fits(kept) ? kept : null
   const template = given.trim()
   if (template === '') return null

@@ -33,7 +33,7 @@ export function reportMessage(realm: Realm, me: User, id: number, type: ReportTy
   realm.transaction((tx) => {
     const message = accessMessage(realm, me, id)
     const channel = moderationChannel(realm)
-    const sender = realm.state.user.get(message.sender)!
+    const sender = realm.state.user.require(message.sender)
     const place = { kind: 'channel', channel, topic: cutTopic(`${sender.fullName}'s moderation requests`) } as const
     deliverNotice(realm, tx, notificationBot(realm), place, contentOf(realm, me, message, type, description))
   })

@@ -25,7 +25,7 @@ const [EXTENSION, IMAGE, TRAILER] = [0x21, 0x2c, 0x3b]
 
 function stillOfGif(bytes: Buffer): Uint8Array | null {
   let first = 0
-  for (let at = GIF_HEADER_BYTES + tableBytes(bytes[10]!); at < bytes.length; ) {
+  for (let at = GIF_HEADER_BYTES + tableBytes(bytes[10] ?? 0); at < bytes.length; ) {
     if (bytes[at] === EXTENSION) at = afterBlocks(bytes, at + 2)
     else if (bytes[at] === IMAGE) {
       if (first > 0) return Buffer.concat([bytes.subarray(0, first), Uint8Array.of(TRAILER)])
@@ -41,7 +41,7 @@ const tableBytes = (flags: number): number => (flags & 0x80 ? 3 << ((flags & 7) 
 /** Each block begins with its length; a length of 0 ends the sequence. */
 function afterBlocks(bytes: Buffer, from: number): number {
   let at = from
-  while (at < bytes.length && bytes[at] !== 0) at += 1 + bytes[at]!
+  while (at < bytes.length && bytes[at] !== 0) at += 1 + (bytes[at] ?? 0)
   return at + 1
 }
 

@@ -19,7 +19,7 @@ export function deactivate(realm: Realm, tx: Transaction, user: User): void {
   if (!user.isActive) return
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, tx, bot)
   setActive(realm, tx, user, false)
-  renewLostKeys(realm, tx, realm.state.user.get(user.id)!)
+  renewLostKeys(realm, tx, realm.state.user.require(user.id))
   removeDevicesOf(realm, tx, user.id)
   hidePresence(realm, tx, user)
   revokeInvitationsOf(realm, tx, user.id)

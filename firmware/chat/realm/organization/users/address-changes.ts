@@ -1,5 +1,6 @@
 /** Limits how often a user may change the address: each old address becomes free for another account at once. Contract section 1.5. */
 
+import { defined } from '../../../../base/defined.ts'
 import { ChatError } from '../../../base/error.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
 
@@ -18,8 +19,8 @@ export function countAddressChange(realm: Realm, userId: number): void {
   const recent = (changes.get(userId) ?? []).filter((time) => time > now - DAY_S)
   const within = recent.filter((time) => time > now - HOUR_S)
   const ends = [
-    ...(within.length >= PER_HOUR ? [within.at(-PER_HOUR)! + HOUR_S] : []),
-    ...(recent.length >= PER_DAY ? [recent.at(-PER_DAY)! + DAY_S] : []),
+    ...(within.length >= PER_HOUR ? [defined(within.at(-PER_HOUR)) + HOUR_S] : []),
+    ...(recent.length >= PER_DAY ? [defined(recent.at(-PER_DAY)) + DAY_S] : []),
   ]
   if (ends.length > 0)
     throw new ChatError('RATE_LIMIT_HIT', 'You have changed your email too often, try again later', {

@@ -64,7 +64,7 @@ function erasePart(realm: Realm, tx: Transaction, userId: number, count: number)
   const upTo = meant[0] ?? rows.at(-1)
   if (upTo === undefined) {
     tx.remove('erasure', userId)
-    if (erasure.profile) clearAccount(realm, tx, realm.state.user.get(userId)!)
+    if (erasure.profile) clearAccount(realm, tx, realm.state.user.require(userId))
     return true
   }
   const { recipient, topic } = upTo

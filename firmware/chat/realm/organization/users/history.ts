@@ -1,5 +1,6 @@
 /** Gives a new account the recent messages of its channels, as if it had been subscribed. Contract section 3.4, row E71. */
 
+import { defined } from '../../../../base/defined.ts'
 import { newestSent } from '../../messages/unread.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
 import type { Channel, User } from '../../model/records.ts'
@@ -39,9 +40,9 @@ export function giveHistory(realm: Realm, tx: Transaction, user: User, channels:
     if (sent === undefined) continue
     const last = store.messages.maxOrdinal(recipientId)
     const moved = runsOf(sent.filter(({ recipient }) => recipient !== recipientId).map(({ ordinal }) => ordinal))
-    const given = difference([[sent[0]!.ordinal, last]], moved)
+    const given = difference([[defined(sent[0]).ordinal, last]], moved)
     const left = runsOf(sent.filter((row) => unread.has(row.id)).map(({ ordinal }) => ordinal))
-    const subscription = state.subscriptionsOf.get(user.id).get(id)!
+    const subscription = defined(state.subscriptionsOf.get(user.id).get(id))
     tx.put('subscription', { ...subscription, intervals: [...given, ...subscription.intervals] })
     store.flags.setRuns(user.id, recipientId, 'read', difference(given, left))
   }

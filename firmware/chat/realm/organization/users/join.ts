@@ -43,7 +43,7 @@ export async function join(
     if (own === undefined) throw badRequest("Missing 'email' argument")
     expectFreeName(realm, fullName, null)
     const { role } = invitation
-    const inviter = realm.state.user.get(invitation.inviterId)!
+    const inviter = realm.state.user.require(invitation.inviterId)
     const welcomeText = welcomeTextOf(inviter, invitation)
     const beginning = { channels: channelsOf(realm, inviter, invitation), ...(welcomeText !== null && { welcomeText }) }
     const isAddressTrusted = invitation.email !== null && atLeast(inviter.role, ROLES.administrator)

@@ -1,6 +1,7 @@
 /** Values of custom profile fields. Contract rows E72 and E86, V34. */
 
 import { z } from 'zod'
+import { defined } from '../../../../base/defined.ts'
 import { expectName, expectText } from '../../../base/characters.ts'
 import { badRequest } from '../../../base/error.ts'
 import type { Realm } from '../../model/realm.ts'
@@ -60,7 +61,7 @@ export function dropValues(
   isGone: (value: ProfileValue) => boolean,
 ): void {
   for (const user of holdersOf(realm, fieldId))
-    if (isGone(user.profileData[fieldId]!)) putValue(realm, tx, user, fieldId, null)
+    if (isGone(defined(user.profileData[fieldId]))) putValue(realm, tx, user, fieldId, null)
 }
 
 /** Called when the field is removed. No events for the values: clients drop them with the field. */
