@@ -1,17 +1,16 @@
-/** What differs between the two kinds of machines an image is made for. */
+/** Differences between the two kinds of machines that images are made for. */
 
 export interface Architecture {
   /** As Node names it. */
   name: 'x64' | 'arm64'
   debian: 'amd64' | 'arm64'
-  /** Of Debian's library directories. */
+  /** Name of Debian's library directories. */
   triplet: string
   /** Where every program asks for its dynamic linker: part of the binary interface. */
   linker: string
   /** Names the newest kernel by depending on it. */
   kernelPackage: string
   console: string
-  /** Of the kernel's command line. */
   kernelParameters: string
   /** File names that systemd gives its stub and its boot loader. */
   stub: string

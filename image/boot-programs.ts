@@ -1,4 +1,4 @@
-/** What runs before anything of ours: the boot loader, the stub that starts a unified kernel image, and the kernel. */
+/** Programs that run before any of Coffer's: the boot loader, the stub that starts a unified kernel image, and the kernel. */
 
 import type { Architecture } from './architecture.ts'
 import { filesBelow, type Packages } from './packages.ts'

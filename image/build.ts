@@ -32,7 +32,7 @@ import { addHashTree } from './verity.ts'
 
 const PRODUCT = 'Coffer'
 
-/** Whatever goes wrong in the kernel ends this start; seconds are those after which nothing else is believed. */
+/** Any failure in the kernel restarts the machine. A task that hangs for these seconds counts as failed. */
 const RESTART =
   'panic=-1 oops=panic softlockup_panic=1 nmi_watchdog=panic watchdog_thresh=30 ' +
   'hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=240'
@@ -137,7 +137,7 @@ async function build(): Promise<void> {
   }
 }
 
-/** Of the package, whose addons for all architectures are built from the same sources. */
+/** Version in the package, whose addons for all architectures are built from the same sources. */
 function sqliteVersion(database: Database.Database): string {
   try {
     return database.prepare('SELECT sqlite_version()').pluck().get() as string

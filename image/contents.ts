@@ -1,11 +1,11 @@
-/** What of Debian goes into the image. Everything else on it is Node, Coffer, and the files of this directory. */
+/** Debian's part of the image. Everything else in it is Node, Coffer, and the files of this directory. */
 
 import type { Architecture } from './architecture.ts'
 
-/** Of every file, in seconds since 1970: 2026-11-01. A device whose clock says less knows that it is wrong. */
+/** Modification time of every file, in seconds since 1970: 2026-11-01. A clock that shows an earlier time is known to be wrong. */
 export const TIME = 1_793_491_200
 
-/** Of these packages come the programs below, and the libraries that those and Node ask for. */
+/** Packages of the programs below, and of the libraries that those programs and Node need. */
 export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] => [
   kernelPackage,
   'systemd-boot-efi',
@@ -90,7 +90,7 @@ export const MODULES_ON_REQUEST: Readonly<Record<string, string>> = {
   'crypto-sha512': 'sha512_generic',
 }
 
-/** What opens the root file system, and drivers of disks that are there at once: loaded in any case. */
+/** Modules that open the root file system, and drivers of disks that exist from the start. Always loaded. */
 export const ROOT_MODULES: readonly string[] = [
   'virtio_pci',
   'virtio_mmio',
@@ -118,7 +118,7 @@ export const DISK_MODULES: readonly string[] = [
   'hv_storvsc',
 ]
 
-/** What the boot manager does not know by name: all of them are loaded while the root file system is read ahead. */
+/** Modules that the boot manager does not know by name. All are loaded while the root file system is read ahead. */
 export const MODULES: readonly string[] = [
   'virtio_net',
   'virtio_rng',
@@ -141,7 +141,7 @@ export const NETWORK_MODULES: readonly string[] = [
   ...['vmxnet3', 'hv_netvsc', 'ena'], // virtual ones
 ]
 
-/** What those of them that need it put into their cards. */
+/** Firmware that some of these modules load into their cards. */
 export const FIRMWARE_PACKAGES: readonly string[] = [
   'firmware-bnx2',
   'firmware-bnx2x',

@@ -151,7 +151,7 @@ function toStanza(line: string): string {
   return [...lines, ...(signer === undefined ? [] : [`Signed-By: ${signer}`])].join('\n')
 }
 
-/** Of a control paragraph, deb-control(5). */
+/** Reads fields of a control paragraph, deb-control(5). */
 function readFields(paragraph: string): (name: string) => string | undefined {
   return (name) => new RegExp(`^${name}: (.*)$`, 'm').exec(paragraph)?.[1]
 }

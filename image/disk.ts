@@ -38,7 +38,7 @@ export interface DiskFile {
 interface DiskContents {
   /** On the ESP. */
   files: readonly DiskFile[]
-  /** What the first of the root partitions begins with. */
+  /** Content at the beginning of the first root partition. */
   root: Uint8Array
 }
 

@@ -126,7 +126,7 @@ const readSums = (): Map<string, string> =>
       }),
   )
 
-/** Licence and notice, as a module has them beside its code. */
+/** License and notice files in the directory of a module. */
 function licenseTextIn(directory: string): string {
   const files = readdirSync(directory).filter((name) => /^(licen[cs]e|copying|notice)(\.\w+)?$/i.test(name))
   return files
@@ -145,7 +145,7 @@ const KNOWN: Readonly<Record<string, RegExp>> = {
 /** An SPDX expression. Throws for a text that is none of the known ones. */
 export function licenseOf({ path, text }: { path: string; text: string }): string {
   const found = Object.entries(KNOWN).flatMap(([id, pattern]) => (pattern.test(text) ? [id] : []))
-  if (found.length === 0) throw new Error(`${path} has no licence that image/etcd-program.ts knows`)
+  if (found.length === 0) throw new Error(`${path} has no license that image/etcd-program.ts knows`)
   return found.join(' AND ')
 }
 

@@ -13,7 +13,7 @@ import { bytesOf, fileOf, type Tree } from './tree.ts'
 interface Modules {
   /** Names of a kernel release's modules: `lib/modules/<release>`. */
   release: string
-  /** Those that this kernel has, each after what it depends on, without what is built in. */
+  /** Returns modules of this kernel, each after its dependencies, without built-in ones. */
   ordered(names: readonly string[]): Module[]
 }
 
@@ -102,11 +102,11 @@ const ELSEWHERE = ['sbsa_gwdt', 'sha256_arm64', 'sha2_ce'] // of other architect
 // The kernel takes - and _ in names of modules for the same.
 const nameOf = (path: string): string => basename(path.trim(), '.ko').replaceAll('-', '_')
 
-/** What a module says of itself under a name, `name=value`. */
+/** Reads values of a module's information, `name=value`. */
 function describe(path: string): (name: string) => string[] {
   const text = readFileSync(path, 'latin1')
   return (name) => [...text.matchAll(new RegExp(`\\0${name}=([^\\0]*)(?=\\0)`, 'g'))].map(([, value = '']) => value)
 }
 
-/** Of a soft dependency, `pre: a b post: c`, what comes before. */
+/** Returns the `pre` part of a soft dependency, `pre: a b post: c`. */
 const before = (text: string): string[] => (/\bpre: ([^:]*?)(?:\s*post:|$)/.exec(text)?.[1] ?? '').split(' ')

@@ -7,7 +7,7 @@ import type { Architecture } from './architecture.ts'
 export interface LockedPackage {
   name: string
   version: string
-  /** Of the .deb file. */
+  /** Hash of the .deb file. */
   sha256: string
 }
 

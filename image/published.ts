@@ -1,4 +1,4 @@
-/** A release that somebody has published: what it says of itself, and its signature, for whoever makes it again. */
+/** Manifest and signature of a published release, for a build that reproduces it. */
 
 import { createReadStream } from 'node:fs'
 import { readArchive } from '../firmware/release/cpio.ts'

@@ -59,7 +59,7 @@ export function makeBase({ architecture, packages, node, etcd }: Base): Tree {
   return tree
 }
 
-/** Whose certificates servers of NTS may have. */
+/** Adds the authorities that may issue certificates of NTS servers. */
 function addAuthorities(tree: Tree, packages: Packages): void {
   const { name, directory } = packages.get('ca-certificates')
   const place = 'usr/share/ca-certificates/mozilla'
@@ -98,7 +98,7 @@ export function makeApp({ architecture, bundle, release, releaseKey }: ImageApp)
   return tree
 }
 
-/** What the C library looks for. */
+/** Files that the C library reads. */
 const SETTINGS = {
   'etc/passwd':
     'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\nchat:x:1002:1002:Coffer chat:/data/chat:/bin/false\netcd:x:1003:1003:etcd:/data/etcd:/bin/false\noutgoing:x:1004:1004:Coffer outgoing:/:/bin/false\n',

@@ -7,7 +7,7 @@ interface RunOptions {
   env?: Readonly<Record<string, string>>
 }
 
-/** What it wrote. Throws with what it said when it fails, and with the package to install when it is missing. */
+/** Returns the output. Throws with the program's message if it fails, or with the package to install if it is missing. */
 export function run(program: string, parameters: readonly string[], { cwd, env }: RunOptions = {}): string {
   const { error, status, stdout, stderr } = spawnSync(program, parameters, {
     cwd,

@@ -1,5 +1,5 @@
 /**
- * What an image is made of, as CycloneDX 1.6 JSON: each Debian package, Node and its parts, etcd and its modules, each npm package
+ * Parts of an image as CycloneDX 1.6 JSON: each Debian package, Node and its parts, etcd and its modules, each npm package
  * that is bundled, and below all but the last and below Coffer itself the files that came from them, by their hashes.
  */
 

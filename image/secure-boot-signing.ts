@@ -9,7 +9,7 @@ import { run } from './run.ts'
 
 export interface SecureBoot {
   sign(program: Uint8Array): Buffer
-  /** What the boot loader enrols from. */
+  /** Files from which the boot loader enrolls keys. */
   files: DiskFile[]
   settings: string
 }

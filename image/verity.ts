@@ -11,7 +11,7 @@ import { ROOT_BLOCK_BYTES } from '../boot/device/system/root-file-system.ts'
 export interface VerifiedRoot {
   /** The file system, and its tree right behind it. */
   bytes: Buffer
-  /** Of the file system alone. */
+  /** Blocks of the file system, without its hash tree. */
   blocks: number
   /** Lowercase hexadecimal. */
   rootHash: string

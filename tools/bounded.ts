@@ -66,7 +66,7 @@ async function leftOf(group: number): Promise<string[]> {
   }
 }
 
-/** Of /proc/<pid>/stat, proc(5): state, parent and group follow the name, which is in brackets and may hold any. */
+/** In /proc/<pid>/stat, proc(5), state, parent and group follow the name, which is in brackets and may contain brackets. */
 function membersOf(group: number): string[] {
   const members: string[] = []
   for (const pid of readdirSync('/proc')) {

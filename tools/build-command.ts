@@ -42,8 +42,8 @@ export async function buildCommand(version = manifestVersion()): Promise<{ text:
 }
 
 /**
- * Of a module of Node no more is loaded than what is named, when what names it runs. An import would load each at the start, with
- * every part of it that Node itself loads late: twice the time of a start.
+ * Loads only the named parts of a module of Node, when the code that names them runs. An import would load each module at the
+ * start, with every part that Node itself loads late: twice the time of a start.
  */
 const partsOfNode: Plugin = {
   name: 'parts of Node',

@@ -74,7 +74,7 @@ function manifestVersion(): string {
   return (JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { version: string }).version
 }
 
-/** Of package.json the programs need the version only. */
+/** The programs need only the version of package.json. */
 function versionOnly(version: string): Plugin {
   return {
     name: 'version only',
@@ -141,6 +141,6 @@ function bundledPackages(...metafiles: Metafile[]): BundledPackage[] {
 function licenseOf({ name, version, license }: BundledPackage): string {
   const directory = resolve(root, 'node_modules', name)
   const file = readdirSync(directory).find((file) => /^licen[cs]e(\.\w+)?$/i.test(file))
-  const text = file === undefined ? `Licence: ${license}\n` : readFileSync(resolve(directory, file), 'utf8')
+  const text = file === undefined ? `License: ${license}\n` : readFileSync(resolve(directory, file), 'utf8')
   return `=== ${name} ${version} ===\n\n${text}`
 }

@@ -94,7 +94,7 @@ async function makeOrganization(): Promise<void> {
   await expectSuccess(call('PUT', '/chat/organization', ADMIN, { name: 'Example', owner }))
 }
 
-/** What a small team has written, with the calls of the page. */
+/** Messages of a small team, written with the calls of the page. */
 async function addContents(page: Page): Promise<void> {
   const keys = new Map<string, string>()
   const ask = async (path: string, form: Record<string, unknown>, as?: string) => {

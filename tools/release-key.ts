@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 
 const USAGE = `node tools/release-key.ts <name>
 
-Writes <name>.key, the private key: whoever has it releases software for every appliance that knows the public one.
+Writes <name>.key, the private key: it signs software for every appliance that has the public key.
 Writes <name>.pub, the public key: installed on an appliance as release.pub in its data directory.`
 
 if (import.meta.main) {

@@ -92,7 +92,7 @@ interface Outcome {
   counts: Record<Work, number>
   locks: number
   verified: number
-  /** Of both processes, of each lock the least that there was until the unlock. */
+  /** Memory of both processes: for each lock, the minimum until the unlock. */
   residentMib: number[]
   problem: string | null
 }

@@ -13,11 +13,11 @@ interface DebOptions {
   version: string
   /** As Debian names it. */
   architecture: string
-  /** Texts of licences, Coffer's first. */
+  /** License texts, Coffer's first. */
   licenses: readonly string[]
   /** CHANGELOG.md. */
   changes: string
-  /** Of every file, in seconds since 1970. */
+  /** Modification time of every file, in seconds since 1970. */
   time: number
 }
 
@@ -27,7 +27,7 @@ const SCRIPTS = ['postinst', 'prerm', 'postrm'] as const
 const MAINTAINER = 'The makers of Coffer <coffer@coffer.invalid>'
 const KIB = 1024
 
-/** What Node and SQLite's addons ask for by the versions of their symbols. */
+/** Requirements of Node and SQLite's addons, from the versions of their symbols. */
 const DEPENDS = 'libc6 (>= 2.34), libgcc-s1 (>= 4.2), libstdc++6 (>= 11)'
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
@@ -106,9 +106,9 @@ function member(name: string, bytes: Buffer, time: number): Buffer[] {
   return [Buffer.from(head), bytes, Buffer.alloc(bytes.length % 2, '\n')]
 }
 
-/** Of the project, of what is in the bundle, and of Node. */
+/** License texts of the project, of the bundled packages, and of Node. */
 export const licensesOf = (root: string, bundle: string, node: string): string[] => [
-  `Coffer is published under the licence that follows; those of what comes with it stand behind.\n\n${readFileSync(`${root}/LICENSE`, 'utf8')}`,
+  `Coffer is published under the license that follows. The licenses of other parts stand after it.\n\n${readFileSync(`${root}/LICENSE`, 'utf8')}`,
   readFileSync(`${bundle}/LICENSES.txt`, 'utf8'),
   `=== Node.js ===\n\n${readFileSync(`${node}/LICENSE`, 'utf8')}`,
 ]

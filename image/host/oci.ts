@@ -14,10 +14,10 @@ import { bytesOf, directory, fileOf, link, type Tree } from '../tree.ts'
 import { PLACE } from './program.ts'
 import { makeTar } from './tar.ts'
 
-/** Of Debian: what the boot manager starts, and the libraries that these and Node ask for. */
+/** Debian packages of programs that the boot manager starts, and of libraries that these programs and Node need. */
 export const OCI_PACKAGES = ['busybox-static', 'libc6', 'libcap-ng0', 'libgcc-s1', 'libstdc++6', 'util-linux']
 
-/** Of an image whose container is not told another one. */
+/** Default user of containers. */
 const USER = 10_000
 const DATA = 'data'
 const API_PORT = 8443
@@ -35,7 +35,7 @@ interface OciOptions {
   program: Tree
   licenses: string
   version: string
-  /** Of every file and of the image, in seconds since 1970. */
+  /** Time of the image and of every file in it, in seconds since 1970. */
   time: number
 }
 

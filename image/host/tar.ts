@@ -10,7 +10,7 @@ const ROOT = 0
 interface TarOptions {
   /** Put before every path: `./` in a package of Debian's. */
   prefix: string
-  /** Of every file, in seconds since 1970. */
+  /** Modification time of every file, in seconds since 1970. */
   time: number
   /** Who owns a path, when that is not root. */
   ownerOf?: (path: string) => number

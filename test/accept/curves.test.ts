@@ -103,7 +103,7 @@ describe('curves', () => {
     })
   }
 
-  test('s is not normalised', async () => {
+  test('s is not normalized', async () => {
     const { order } = CURVES[0]!
     const digest = createHash('sha256').update(message).digest()
     const halves = new Set<boolean>()

@@ -22,7 +22,7 @@ after(() => appliance.dispose())
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-/** Whatever the search is to find is gone some time after a lock: workers end, and the garbage is collected. */
+/** Traces disappear some time after a lock: workers end, and garbage is collected. */
 const LOOKS_MAX = 10 // each takes seconds
 const BETWEEN_LOOKS_MS = 1000
 

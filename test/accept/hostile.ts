@@ -1,4 +1,4 @@
-/** What the suites of hostile clients share: an appliance with two keys, raw requests, and a look at how others fare. */
+/** Shared by the suites of hostile clients: an appliance with two keys, raw requests, and a check of other clients. */
 
 import { expect } from '../support/appliance.ts'
 import { BASE, basic } from '../support/client.ts'

@@ -55,7 +55,7 @@ for (const [name, [body, status]] of Object.entries(BODIES)) {
   })
 }
 
-test('who may not use the key is refused before his body is looked at', async () => {
+test('a caller who may not use the key is refused before the body is read', async () => {
   const sending = appliance.call('POST', '/keys/key/sign', {
     as: other,
     body: filled('{"message":', '['),

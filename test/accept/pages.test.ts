@@ -11,7 +11,7 @@ const README_LINES_MAX = 120 // two screens: what it is, the first success, wher
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** Of a heading, as GitHub makes them: lower case, words joined by hyphens, without what is neither. */
+/** Anchor of a heading as GitHub makes it: lower case, words joined by hyphens, other characters removed. */
 const anchor = (heading: string): string =>
   heading
     .toLowerCase()

@@ -128,7 +128,7 @@ test('one data directory has one appliance at a time', async (t) => {
   assert.equal(third.open().read('admin'), 'first')
 })
 
-test('the owner unlocks within three derivations of a flood, from an address of his own and at the console', async (t) => {
+test('the owner unlocks within three derivations of a flood, from another address and at the console', async (t) => {
   const rig = createRig(t)
   let nowMs = 0
   const limiter = createLoginLimiter(() => (nowMs += 1000)) // what holds up the flood is the queue alone

@@ -1,4 +1,4 @@
-/** Whose turn is next. Contract section 7.1. */
+/** Order of the fair queue. Contract section 7.1. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -78,7 +78,7 @@ test('who comes anew is the next, however many prefixes keep coming back', async
   assert.equal(begun.indexOf('owner'), 0)
 })
 
-test('when too many wait, the last of the prefix with the most is refused, whoever came when', async () => {
+test('when too many wait, the last of the prefix with the most is refused, in any order of arrival', async () => {
   const { ask, begun, turn } = createLine(4)
   const running = ask(stranger('a'), 'a0')
   const outcomes = ['a1', 'a2', 'a3', 'a4'].map((name) => ask(stranger('a'), name))

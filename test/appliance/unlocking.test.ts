@@ -33,7 +33,7 @@ test('a wrong and a right attempt leave one line each, wherever they come from',
   ])
 })
 
-test('whoever would write a line himself hears of it before there is one, and only of attempts that were made', async (t) => {
+test('a caller that writes its own line is told before there is one, and only of attempts that were made', async (t) => {
   const appliance = await createRig(t).open({ limiter: createLoginLimiter(() => 0) })
   await appliance.provision(PROVISIONING)
   appliance.lock()

@@ -1,4 +1,4 @@
-/** What requests leave in the audit log, and how Administrators read it. Contract section 7.6. */
+/** Lines that requests leave in the audit log, and how Administrators read it. Contract section 7.6. */
 
 import assert from 'node:assert/strict'
 import test, { mock } from 'node:test'
@@ -119,7 +119,7 @@ test('every use of a key is a line, with the namespace and without what was used
   for (const secret of [message, ADMIN, UNLOCK, 'passphrase of']) assert.equal(text.includes(secret), false, secret)
 })
 
-test('whoever is refused leaves a line, also where reading leaves none', async (t) => {
+test('a refused caller leaves a line, also where reading leaves none', async (t) => {
   const rig = await operationalRig(t)
   rig.use('nobody', 'a wrong passphrase')
   assert.equal(await rig.status('GET', '/users', { as: 'nobody' }), 401)
@@ -340,7 +340,7 @@ test('full of uses that were not exported, neither refused uses nor those of no 
     .filter(({ key }) => key !== '')
   const uses = signed.filter(({ kind }) => kind === 'use').map(({ result }) => result)
   assert.deepEqual(uses, Array(1000).fill(200))
-  assert.equal(signed.filter(({ user }) => user === 'operator').length, 1100, 'a hundred refusals of his')
+  assert.equal(signed.filter(({ user }) => user === 'operator').length, 1100, 'a hundred refusals of the operator')
   assert.deepEqual((await verify(texts)).problems, [])
   await sign('ed', 200)
 })

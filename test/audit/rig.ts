@@ -18,7 +18,7 @@ export interface AuditRig extends StoreRig {
   log: AuditLog
   errors: string[]
   nowMs: number
-  /** Of each transaction of the log, whether it waited for the disk. */
+  /** For each transaction of the log: true if it waited for the disk. */
   synced: boolean[]
   full: boolean
   reopen(between?: (store: StoreFile) => void): void

@@ -1,4 +1,4 @@
-/** What native code is left to a firmware that somebody has taken over, and what that code reaches on a host. */
+/** Native code that an attacker can run in a taken-over firmware, and what it reaches on a host. */
 
 import assert from 'node:assert/strict'
 import { chmodSync, closeSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -38,7 +38,7 @@ const openPlatform = (t: TestContext, data: string, settings = {}) => {
   return { platform, lines }
 }
 
-/** What a program prints that runs as the firmware does. `attempt` prints whether something works. */
+/** Returns the output of a program that runs as the firmware does. `attempt` prints whether something works. */
 async function run(t: TestContext, data: string, source: string, settings = {}): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-taken-over-'))
   t.after(() => rmSync(directory, { recursive: true }))

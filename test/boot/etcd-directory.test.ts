@@ -1,4 +1,4 @@
-/** The directory of etcd, in which its user can put what he likes: we follow nothing that is in it. */
+/** The directory of etcd, in which its user can put anything: no link in it is followed. */
 
 import assert from 'node:assert/strict'
 import {

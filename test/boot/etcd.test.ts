@@ -156,7 +156,7 @@ interface Member {
   run(how: EtcdStart['how'], members?: EtcdStart['members'], by?: ClusterCa): Promise<void>
 }
 
-/** Of one network: 127.x.y.1, .2 and so on, so that tests that run beside each other do not meet. */
+/** Members have addresses of one network, 127.x.y.1, .2 and so on, so that parallel tests do not meet. */
 function makeMembers(t: TestContext, ca: ClusterCa, ...names: string[]): Member[] {
   const network = `127.${1 + Math.floor(Math.random() * 254)}.${Math.floor(Math.random() * 256)}`
   const common = makeCommonDirectory(t)

@@ -1,5 +1,5 @@
 // @test short 45
-/** What a damaged store or device key looks like from outside: a state, a reason, and never a crash loop. */
+/** A damaged store or device key seen from outside: a state, a reason, and never a crash loop. */
 
 import assert from 'node:assert/strict'
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { buildForTests } from '../support/build.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const KEYS = ['first', 'second', 'third']
-/** Of the answer that Ed25519 must give, as the workers' program has it. */
+/** Beginning of Ed25519's known answer in the program of the workers. */
 const KNOWN = 'd9a913bf1632c8c001705e3f13a0f695e8c9f44a00e3a8685ea56a812e35979f'
 const EDITS = 12 // a sample; the store's own tests edit every byte
 

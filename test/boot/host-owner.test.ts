@@ -1,4 +1,4 @@
-/** Whose the store and the chat's directory are where root starts Coffer: their users', who may change them while we look. */
+/** Owners of the store and the chat's directory if root starts Coffer: their users, who may change them during the check. */
 
 import assert from 'node:assert/strict'
 import {

@@ -118,7 +118,7 @@ test('an empty file system is taken, and what a first start that was cut short h
   assert.throws(() => open(t, everybodys), SettingsError)
 })
 
-test('whoever may not write into the data directory is told so in one line', (t) => {
+test('a user who cannot write into the data directory gets one line', (t) => {
   const directory = makeDirectory(t)
   chmodSync(directory, 0o555)
   // Root writes everywhere by its capability alone.

@@ -103,7 +103,7 @@ for (const what of ['launched', 'greeted'] as const)
     await child.stop()
   })
 
-test('one that cannot be launched at first says so to whoever starts it', (t) => {
+test('a program that cannot be launched at first reports it to its starter', (t) => {
   const { child, crashes } = stage(t, {
     launch: () => {
       throw READ_ONLY

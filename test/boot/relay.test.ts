@@ -129,7 +129,7 @@ test('a chat without a firmware is refused', async (t) => {
   assert.equal(near.destroyed, true)
 })
 
-test('a segment longer than any ends the joint, whoever the firmware says it is for', async (t) => {
+test('a segment longer than any ends the relay, for any receiver', async (t) => {
   const { firmware, refusals, startChat } = await stage(t)
   await startChat()
   firmware.write(segmentHead(1, SEGMENT_BYTES_MAX + 1))

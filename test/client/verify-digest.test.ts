@@ -74,7 +74,7 @@ test('public keys as JWK are those that Node makes, and SSH lines have its numbe
   assert.equal(sshLineOf({ type: 'BrainpoolP256', data: new Uint8Array(65) }, 'x'), null)
 })
 
-/** What ends the DER, as long as the curve's coordinates are. */
+/** End of the DER, as long as the curve's coordinates. */
 function pointOf(key: KeyObject): Buffer {
   const bits = Number(/\d{3}/.exec(key.asymmetricKeyDetails!.namedCurve!.replace('prime', ''))![0])
   return key.export({ type: 'spki', format: 'der' }).subarray(-1 - 2 * Math.ceil(bits / 8))

@@ -1,4 +1,4 @@
-/** What can happen to whole appliances: processes are killed and stopped, and what they say to each other is lost or late. */
+/** Faults of whole appliances: processes are killed and stopped, and their messages are lost or late. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ClusterNode } from '../support/cluster.ts'

@@ -42,7 +42,7 @@ for (const [what, expected, history] of histories)
     for (const order of [history, history.toReversed()]) assert.equal(isLinearizable(order, 'before'), expected)
   })
 
-/** Of a real register, whose operations take effect at one moment each, long before and after which clients may wait. */
+/** History of a real register: each operation takes effect at one moment, long before and after which clients may wait. */
 const real = fc
   .array(
     fc.record({

@@ -6,9 +6,9 @@
 
 export interface Operation {
   kind: 'read' | 'write'
-  /** What was written, never twice, or what was read. */
+  /** The value written, never twice, or the value read. */
   value: string | null
-  /** Of one clock for all clients. */
+  /** All clients share one clock. */
   calledMs: number
   /** Null where no answer said whether a write was done: it may be at any time from its call on, or never. */
   answeredMs: number | null
@@ -21,7 +21,7 @@ interface Event {
   isCall: boolean
   previous: Event | null
   next: Event | null
-  /** Of a call: its answer. */
+  /** Answer of a call. */
   answer: Event | null
 }
 
@@ -61,7 +61,7 @@ export function isLinearizable(history: readonly Operation[], initial: string | 
   return true
 }
 
-/** Of a write without an answer that nobody has read, all that can be said is that it need not have been done. */
+/** A write without an answer that no client has read may or may not have been done. */
 function isOfUse(history: readonly Operation[]): (operation: Operation) => boolean {
   const read = new Set(history.filter(({ kind }) => kind === 'read').map(({ value }) => value))
   return ({ kind, value, answeredMs }) => kind === 'read' || answeredMs !== null || read.has(value)

@@ -38,7 +38,7 @@ const requestAt = async (node: ClusterNode, path: string): Promise<string> =>
 
 const put = (node: ClusterNode, path: string, body: string) => node.call('PUT', path, { as: ADMIN, body, type: PEM })
 
-/** What is shown where others connect; null while nobody listens. */
+/** Certificate shown to other members; null while nothing listens. */
 async function shownAt(url: URL): Promise<string | null> {
   const socket = connect({ host: url.hostname, port: Number(url.port), rejectUnauthorized: false })
   try {

@@ -1,7 +1,7 @@
 // @test long 150
 /**
- * What one node of a cluster loses it has again from the others: whole appliances over TLS, each a boot manager, a firmware and an etcd.
- * What all of their etcds have lost, each of them refuses.
+ * Records that one node loses come back from the others: whole appliances over TLS, each a boot manager, a firmware and an etcd.
+ * Records that all of their etcds have lost are refused by each.
  */
 
 import assert from 'node:assert/strict'

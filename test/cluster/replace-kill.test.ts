@@ -121,7 +121,7 @@ async function lastsMs(call: () => Promise<Reply>): Promise<number> {
   return performance.now() - beganMs
 }
 
-/** What one node does to get from a state to another, killed again and again, on one node after the other. */
+/** Steps of a node from one state to another, killed again and again, on one node after the other. */
 async function killOften(
   t: TestContext,
   stage: Stage,
@@ -150,7 +150,7 @@ async function killOften(
   t.diagnostic(JSON.stringify(seen))
 }
 
-test('whoever is killed while it restores, deletes or backs up has done all of it or nothing, on all nodes', async (t) => {
+test('a node killed while it restores, deletes or backs up has done all of it or nothing, on all nodes', async (t) => {
   const { nodes } = await startCluster(t)
   const stage = await setStage(nodes)
   const { backups } = stage

@@ -28,7 +28,7 @@ after(async () => {
   await appliance.dispose()
 })
 
-/** Those that need a chat, in the order in which a first day has them; the others are tried in examples.test.ts. */
+/** Commands that need a chat, in the order in which a first day has them; the others are tried in examples.test.ts. */
 const FIRST = ['chat create', 'chat connect', 'chat login', 'chat members', 'chat join-link', 'chat invite']
 const LAST = ['chat logout', 'chat delete']
 

@@ -14,7 +14,7 @@ import { ADMIN, type Appliance, addUser, startAppliance } from '../support/suite
 import { needs } from '../support/tools.ts'
 import { createRig, type Rig } from './rig.ts'
 
-/** What comes before all others, and what ends or replaces everything. */
+/** Commands that come before all others, and commands that end or replace everything. */
 const FIRST = [
   'connect',
   'provision',
@@ -40,7 +40,7 @@ const LAST = [
 ]
 /** They need a chat: chat.test.ts. */
 const ELSEWHERE = ['chat create', ...COMMANDS.filter(({ isChat }) => isChat).map(({ words }) => words)]
-/** What an appliance that is alone, without a chat and without an update refuses. */
+/** Commands that a standalone appliance without a chat and without an update refuses. */
 const REFUSED = [
   ...['update', 'commit-update', 'cancel-update', 'chat connect', 'chat delete', 'chat settings', 'chat recover-owner'],
   ...['chat tls public', 'chat tls certificate get', 'chat tls certificate set', 'chat tls csr', 'chat tls generate'],

@@ -1,4 +1,4 @@
-/** What the command does when its appliance stalls, breaks off or asks to wait; and when its user does. */
+/** The CLI when its appliance stalls, breaks off or asks to wait, and when its user does. */
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'

@@ -52,7 +52,7 @@ export async function createRig(node = process.execPath): Promise<Rig> {
   }
   const run = (file: string, line: string[], more = {}): Promise<Run> =>
     new Promise((done, fail) => {
-      // A session of its own has no terminal, whoever runs the tests.
+      // A session of its own has no terminal.
       const child = spawn(file, line, {
         cwd: directory,
         env: { ...environment, ...more },

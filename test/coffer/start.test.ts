@@ -26,7 +26,7 @@ test('it is one file below 500 KB that imports nothing but parts of Node', async
   for (const { path } of output!.imports) assert.match(path, /^node:[a-z_/]+$/)
 })
 
-/** What Node had loaded in the end, written by a call that loads nothing itself. */
+/** Modules that Node has loaded at the end, written by a call that loads none itself. */
 function loadedBy(...line: string[]): Set<string> {
   const list = join(rig.directory, 'loaded')
   const hook = join(rig.directory, 'hook.mjs')

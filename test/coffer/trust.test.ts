@@ -1,4 +1,4 @@
-/** Whom the command trusts and what it tells whom: certificates, passphrases, profiles, exit statuses, output. */
+/** Trust and disclosure of the CLI: certificates, passphrases, profiles, exit statuses, output. */
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -185,7 +185,7 @@ test('requests are logged without their query', async (t) => {
   assert.deepEqual(lines, ['[1] redirected GET /api/v1/system/restore'])
 })
 
-test('whoever asks has a share of the log', async (t) => {
+test('each client has a share of the log', async (t) => {
   const { exchange, lines } = await setup(t)
   for (let i = 0; i < 40; i++)
     await Promise.all(Array.from({ length: 25 }, () => exchange('GET /x HTTP/1.1\r\nhost: h\r\n\r\n')))

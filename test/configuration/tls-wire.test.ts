@@ -28,7 +28,7 @@ before(async () => {
   program = await buildForTests()
 })
 
-/** What s_client tells of a handshake with a client that allows everything openssl can do. */
+/** Output of s_client for a handshake that allows everything openssl supports. */
 function handshake(port: number, options: readonly string[]): { ok: boolean; text: string } {
   const { stdout, stderr } = spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, ...options], {
     input: '',

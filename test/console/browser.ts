@@ -52,7 +52,7 @@ export async function visit(
     ignoreHTTPSErrors: true,
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
-    // A colour half way from one to the other is nobody's choice, and would be judged.
+    // A color half way between two is not meant, and axe-core would judge it.
     reducedMotion: 'reduce',
     acceptDownloads: true,
     permissions: ['clipboard-read', 'clipboard-write'],

@@ -1,4 +1,4 @@
-/** What the page weighs, what it may import, and its parts that need no browser. */
+/** Size and imports of the page, and its parts that need no browser. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** What axe-core finds in a view, and whether it scrolls sideways. */
+/** Findings of axe-core in a view, and whether it scrolls sideways. */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

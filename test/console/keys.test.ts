@@ -140,7 +140,7 @@ test('hostile certificates, users, labels, audit lines and files stay text', nee
   await here.end()
 })
 
-/** What the markup would have made is nowhere, and what it would have done was not done. */
+/** The markup made no element and ran no code. */
 async function isText(page: Page, view: string): Promise<void> {
   assert.equal(await page.locator('main :is(b, img, script)').count(), 0)
   assert.equal(await page.title(), `${view} · Coffer`)

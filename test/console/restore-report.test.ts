@@ -27,7 +27,7 @@ after(async () => {
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
-/** Of a NetHSM whose key has a tag that is none here. */
+/** Backup of a NetHSM whose key has a tag that Coffer does not allow. */
 function backup(): Buffer {
   const key = { mechanisms: [], priv: { raw: 'AAAAAAAAAAAAAAAAAAAAAA==' }, cert: null, operations: 0 }
   const salt = systemRandom(16)

@@ -1,5 +1,5 @@
 // @test short 35
-/** Each state has its view, also when somebody else changes it; and what becomes of whoever is signed in. */
+/** Each state has its view, also when another user changes it; and its effect on signed-in accounts. */
 
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'

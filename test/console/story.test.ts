@@ -225,7 +225,7 @@ async function keyPage(page: Page): Promise<void> {
   await heading(page, 'web-key')
 }
 
-/** Those of curl, coffer and OpenSSL as they were copied. The first two ask a terminal for the passphrase. */
+/** Commands of curl, coffer and OpenSSL as copied. The first two ask a terminal for the passphrase. */
 async function commandsWork(page: Page): Promise<void> {
   await page.locator('summary', { hasText: 'Equivalent command' }).click()
   const copied = async (name: string) => {

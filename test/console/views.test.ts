@@ -128,7 +128,7 @@ for (const dark of [false, true])
       await here.end()
     })
 
-/** Of the harness: the administrator's is its own. */
+/** Passphrases of the harness. The administrator has another one. */
 const passphraseIn = (user: string) => (user === 'admin' ? ADMIN.slice(ADMIN.indexOf(':') + 1) : passphraseOf(user))
 
 async function goto(page: Page, fragment: string, name: string): Promise<void> {

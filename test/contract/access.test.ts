@@ -148,7 +148,7 @@ describe('the access matrix', () => {
     await expect(401, appliance.call('POST', '/cluster/force-new', { as: `unlock:${UNLOCK}` }))
   })
 
-  test('reboot, shutdown and factory reset, in each state and by whoever may', async () => {
+  test('reboot, shutdown and factory reset, in each state and by every permitted caller', async () => {
     const throwaway = await startAppliance()
     const post = (action: string, as?: string) =>
       expect(204, throwaway.call('POST', `/system/${action}`, as === undefined ? {} : { as }))

@@ -43,7 +43,7 @@ const shared = { operator: 'sharedO', nsOperator: 'inside~sharedO', otherOperato
 export interface AccessMatrix {
   run(row: Row, state: StateLetter, caller: Caller): Promise<string | undefined>
   runAll(state: StateLetter, callers: readonly Caller[], skip?: (row: Row) => boolean): Promise<number>
-  /** Of one that has just been provisioned: makes the callers, runs all, and looks at what refused calls have named. */
+  /** For a freshly provisioned appliance: makes the callers, runs all rows, and checks the objects of refused calls. */
   runOperational(skip?: (row: Row) => boolean): Promise<number>
 }
 

@@ -1,4 +1,4 @@
-/** What every answer looks like: statuses, media types, headers. */
+/** Form of every answer: statuses, media types, headers. */
 
 import assert from 'node:assert/strict'
 import { type Client, expect } from '../support/appliance.ts'
@@ -241,7 +241,7 @@ export const answers: Check[] = [
     name: 'a second attempt within a second is 429 with retry-after 1',
     needs: ['addresses'],
     async run(appliance, look) {
-      const call = { as: 'whoever:wrong passphrase', from: '127.0.0.9' }
+      const call = { as: 'unknown:wrong passphrase', from: '127.0.0.9' }
       await expect(401, appliance.call('GET', '/keys', call))
       const reply = await expect(429, appliance.call('GET', '/keys', call))
       assert.equal(reply.headers['retry-after'], '1')

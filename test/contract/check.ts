@@ -8,7 +8,7 @@ import { type Client, expect, provision } from '../support/appliance.ts'
 import type { Call, Reply } from '../support/client.ts'
 import { AES, ED25519, SYSTEM_TIME } from './samples.ts'
 
-/** What a way may lack: the TLS port, source addresses of one's own, processors that derive keys from passphrases in no time. */
+/** Facilities that a way of running may lack: the TLS port, source addresses of one's own, processors that derive keys from passphrases in no time. */
 export type Need = 'port' | 'addresses' | 'processors'
 
 export interface Check {

@@ -266,7 +266,7 @@ const operational: Case[] = [
   },
   // 15 for a signature: tag restriction, base64, mode
   {
-    fails: [14, 15], // tags before the body: nobody sends megabytes for a key he may not use
+    fails: [14, 15], // tags before the body: callers send no megabytes for a key that they may not use
     method: 'POST',
     path: '/keys/restricted/sign',
     call: { as: operator, json: { mode: 'EdDSA' } },

@@ -18,7 +18,7 @@ export const CALLERS: readonly Caller[] = [
 ]
 
 /**
- * What a path names, made fresh for every call that must succeed:
+ * Objects in paths, made fresh for every call that must succeed:
  * - `{key}`: a key in the caller's namespace (`{tagged}` with tag `t1`, `{certified}` with a certificate), `{newKey}`: a free id;
  * - `{operator}`: a root Operator, `{nsOperator}`: one in the namespace of the `n` callers, `{otherOperator}`: one in
  *   another existing namespace, `{voidOperator}`: one in a namespace that does not exist; `...Tagged`: with tag `t1`;
@@ -36,7 +36,7 @@ export interface Row {
   success: 200 | 201 | 204
   /** Callers that pass authentication and role and are then answered otherwise. */
   instead?: Partial<Record<Caller, number>>
-  /** Answered to whoever is admitted, since what the call is about is missing or not whole; `success` is then not reached. */
+  /** Answer to permitted callers if the object of the call is missing or incomplete; `success` is then not reached. */
   lacking?: number
   json?: unknown
   body?: { type: string; text: string }

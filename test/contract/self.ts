@@ -1,4 +1,4 @@
-/** What the appliance tells of itself, and how it is set. */
+/** Facts and settings of the appliance. */
 
 import assert from 'node:assert/strict'
 import { expect } from '../support/appliance.ts'

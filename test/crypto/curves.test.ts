@@ -118,7 +118,7 @@ for (const type of EC_TYPES) {
     if (type !== 'EC_P256K1') assert.throws(() => key.sign('BIP340', new Uint8Array(digest)), invalid)
   })
 
-  test(`${type}: the nonce is random, and s is not normalised`, () => {
+  test(`${type}: the nonce is random, and s is not normalized`, () => {
     const key = openCurveKey(type, generateCurveKey(type, systemRandom).private, systemRandom)
     const half = BigInt(`0x${order}`) / 2n
     const nonces = new Set<bigint>()

@@ -1,5 +1,5 @@
 // @test long 65
-/** What a process keeps of a key in its memory, read from outside, in every form that the engines give to its numbers. */
+/** Traces of a key in the memory of a process, read from outside, in every form that the engines give to its numbers. */
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'

@@ -316,7 +316,7 @@ const DOUBLE_2_32 = 0x41f
 const DOUBLE_3_2_51 = 3 * 2 ** 51
 
 /**
- * What each eight bytes may stand for as a limb, 0 where there is none: a double from 2^32 to 2^52 of either sign, an integer, or
+ * Possible limb in each eight bytes, 0 for none: a double from 2^32 to 2^52 of either sign, an integer, or
  * either on top of 2^52 or 3 * 2^51. Negative, too, where it is more likely an address.
  */
 function integersIn(piece: Buffer): Float64Array {

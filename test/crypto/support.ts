@@ -1,4 +1,4 @@
-/** What the crypto tests share: the openssl program, shared vectors, and small helpers. */
+/** Shared by the crypto tests: the openssl program, shared vectors, and small helpers. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

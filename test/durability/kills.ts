@@ -28,7 +28,7 @@ const USE_PAUSE_MS = 2 // fewer uses than their ring of the audit log holds, how
 const USED = 'used'
 const OPERATOR = 'signer:operator passphrase'
 
-/** What the clients know: a request without an answer may have happened or not. */
+/** Knowledge of the clients: a request without an answer may have happened or not. */
 interface Ledger {
   present: Set<string>
   absent: Set<string>

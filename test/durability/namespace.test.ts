@@ -1,5 +1,5 @@
 // @test long 30
-/** Of a namespace that was deleted nothing is left, however often the process is killed meanwhile. */
+/** Nothing is left of a deleted namespace, however often the process is killed meanwhile. */
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

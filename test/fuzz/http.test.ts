@@ -97,7 +97,7 @@ const talk = damaged(
   fc.array(request, { minLength: 1, maxLength: 3 }).map((requests) => Buffer.from(requests.join(''))),
 )
 
-/** What the server may say of a request, however it is made: not implemented are methods that nobody offers. */
+/** Statuses that any request may get: not implemented are methods that nobody offers. */
 const isFit = (status: number): boolean => status < 500 || status === 501 || status === 505
 
 test(`whatever comes over TLS is answered below 500 or not at all, for ${seconds} s`, async (t) => {

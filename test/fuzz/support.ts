@@ -1,4 +1,4 @@
-/** What the fuzzers share: grammars that make what is nearly right, damage that makes it wrong, and a bounded time. */
+/** Shared by the fuzzers: grammars that make what is nearly right, damage that makes it wrong, and a bounded time. */
 
 import fc from 'fast-check'
 

@@ -138,7 +138,7 @@ test('an IPv4 address counts for itself, and an IPv6 address for its /64', async
   limiter.check('2001:db8:0:1::2', 'admin')
 })
 
-test('who was right there before is not blocked by failures of others at his address, nor waits for them', async () => {
+test('a user who was right there before is not blocked by failures of others at that address, nor waits for them', async () => {
   const limiter = createLoginLimiter(() => 0)
   const login = (address: string, recalled: string | null) =>
     limiter.attempt(
@@ -181,7 +181,7 @@ test('what is remembered answers no guesses from elsewhere while they are limite
   )
 })
 
-test('a pair that was right before is known, and so is whoever unlocks from its prefix', async () => {
+test('a pair that was right before is known, and so is an unlock from its prefix', async () => {
   const limiter = createLoginLimiter(() => 0)
   const place = async (address: string, user: string): Promise<QueuePriority> =>
     (await limiter.attempt(address, user, (p) => p))!

@@ -44,7 +44,7 @@ async function serve(t: TestContext): Promise<{ client: () => Promise<RawClient>
 const GET = 'GET /console/x.js HTTP/1.1\r\nhost: coffer\r\n\r\n'
 const HEAD = GET.replace('GET', 'HEAD')
 
-test('a file comes whole and with its length, and to whoever asks for nothing else with the length alone', async (t) => {
+test('a file comes whole and with its length, and HEAD gets the length alone', async (t) => {
   const { client, taken } = await serve(t)
   const connection = await client()
   connection.send(HEAD)

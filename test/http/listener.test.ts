@@ -365,7 +365,7 @@ test('a declared body over the limit is 413 before it comes, a chunked one when 
   assert.equal(await connection.end(), '')
 })
 
-test('who ends the connection with his request reads why it is refused, also when he sends it whole before', {
+test('a client that ends the connection with its request reads the refusal, also if it sends all of the request first', {
   timeout: 60_000,
 }, async (t) => {
   const { listener } = await setup(t)
@@ -379,7 +379,7 @@ test('who ends the connection with his request reads why it is refused, also whe
   upstream.on('data', (bytes: Buffer) => far.write(bytes)).on('end', () => far.end())
   const socket = connectTls({ socket: near, rejectUnauthorized: false })
   await once(socket, 'secureConnect')
-  upstream.pause() // he reads nothing while he sends
+  upstream.pause() // the client reads nothing while it sends
   const blind = new RawClient(socket)
   blind.send(head(16 * MIB))
   for (let sent = 0; sent < 16; sent++) {
@@ -875,7 +875,7 @@ test('the rate limit goes by the address of the socket', async (t) => {
   assert.equal(limited?.headers['retry-after'], '1')
 })
 
-/** What a client that speaks without TLS is sent, and that the connection is closed then. */
+/** Answer to a client that speaks without TLS; the connection is closed then. */
 async function speakPlain(port: number, text: string): Promise<string> {
   const socket = connectPlain(port, '127.0.0.1')
   socket.setEncoding('latin1')
@@ -908,7 +908,7 @@ test('who speaks plain HTTP to the TLS port gets 400 with the right address', as
   assert.ok(logged[0]!.endsWith('request GET /api/v1/info without TLS'))
 })
 
-test('whoever says nothing to the TLS port, or nonsense, or half a line, is cut off; others go on', async (t) => {
+test('a client that sends nothing to the TLS port, or nonsense, or half a line, is cut off; others go on', async (t) => {
   const { listener, client } = await setup(t, { handshakeMs: 300 })
   for (const text of ['', 'G', 'GET / HTTP/1.1\r\nhost: h\r\n', '\u0016', '\u0000\u0001\u0002nonsense of some length'])
     assert.equal(await speakPlain(listener.port, text), '', JSON.stringify(text))

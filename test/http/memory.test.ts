@@ -1,4 +1,4 @@
-/** What clients may take of the memory goes by the heap that the boot manager gives. Contract section 1.5. */
+/** Memory for clients depends on the heap that the boot manager gives. Contract section 1.5. */
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

@@ -61,7 +61,7 @@ interface Check {
   fail: (specimen: Specimen) => void
   status: number
   message: RegExp
-  /** What it changes; two checks that change the same cannot fail together. */
+  /** Part of the request that it changes; two checks that change the same part cannot fail together. */
   uses?: string
 }
 

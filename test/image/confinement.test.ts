@@ -1,5 +1,5 @@
 // @test device 60
-/** What the firmware and etcd on the device cannot do, tried from inside by a probe that test builds alone have. */
+/** Acts that the firmware and etcd on the device cannot do, tried from inside by a probe that test builds alone have. */
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -41,7 +41,7 @@ const CHECKS_OF_OTHERS = [
   'writes nothing but its own',
 ]
 const CHECKS_OF_ETCD = [...CHECKS_OF_OTHERS, 'writes its own']
-/** What a host gives up but a device must not: these have to fail there, or they could not fail at all. */
+/** Checks that a host gives up but a device must not: these have to fail there, or they could not fail at all. */
 const NOT_ON_A_HOST = [
   'no new privileges',
   'no capabilities in any set',

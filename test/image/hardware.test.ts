@@ -1,5 +1,5 @@
 // @test device 60
-/** What machines have that are no virtual ones, and keys that mean something to their kernel. */
+/** Hardware of real machines, and keys that mean something to their kernel. */
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -44,7 +44,7 @@ async function pressKeys(machine: Appliance): Promise<void> {
   await machine.type('b')
 }
 
-/** Of image/init, right behind the watchdog; and what hangs, of the same length. */
+/** A line of image/init right after the watchdog, and one of the same length that hangs. */
 const [NEXT_ACT, HANG] = ['\nload_modules root\n', '\nwhile :;do :;done\n']
 
 test('a start that hangs before the boot manager runs is ended by the watchdog', onMachines(), async (t) => {

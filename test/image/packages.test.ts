@@ -116,7 +116,7 @@ test('Node without languages has English, and of Unicode all that is of no langu
   assert.throws(() => withoutLanguages(Buffer.alloc(4096)), { message: 'Node has data of ICU 0 times, not once' })
 })
 
-/** What minimal installations of Debian 12 and 13 and of Ubuntu 22.04 and 24.04 have, all of it for apt. */
+/** Libraries of minimal installations of Debian 12 and 13 and of Ubuntu 22.04 and 24.04, all needed by apt. */
 const LIBRARIES = [
   ...['ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1', 'libc.so.6', 'libdl.so.2', 'libgcc_s.so.1', 'libm.so.6'],
   ...['libpthread.so.0', 'libstdc++.so.6'],

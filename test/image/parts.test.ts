@@ -170,7 +170,7 @@ test(
 )
 
 test(
-  'the modules of etcd are those that its program on the image says it is made of, each with a licence',
+  'the modules of etcd are those that its program on the image says it is made of, each with a license',
   needsGo(),
   (t) => {
     const { root } = unpack(makeDirectory(t))

@@ -22,7 +22,7 @@ const CLIENTS = 3
 const DELETE_ONE_IN = 3
 const timeoutMs = 180_000 // on a busy computer
 
-/** What one key went through. Times are lengths of the log of writes. */
+/** History of one key. Times are lengths of the log of writes. */
 interface Life {
   id: string
   createAsked: number

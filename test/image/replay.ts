@@ -8,7 +8,7 @@ type Chance = (bound: number) => number
 interface Replay {
   /** Brings the disk to the last flush at or before this entry. Goes forward only. */
   flushedAt(last: number): void
-  /** What the disk may have kept of the entries between that flush and this entry: in order, some whole, some torn, some not. */
+  /** Pieces of the entries between that flush and this entry that the disk may hold: in order, some whole, some torn, some not. */
   kept(last: number, chance: Chance): Piece[]
   close(): void
 }

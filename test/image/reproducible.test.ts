@@ -1,5 +1,5 @@
 // @test device 120
-/** Whoever has the sources has the image: built twice, with nothing in common but them, it is the same to the bit. */
+/** The sources determine the image: built twice, with nothing else in common, it is the same to the bit. */
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
@@ -31,7 +31,7 @@ interface Builder {
   umask: string
   timeZone: string
   user?: number
-  /** Takes from Go's caches what is there, as whoever builds again does; otherwise all of etcd is fetched and compiled. */
+  /** Uses Go's caches, as a repeated build does; otherwise all of etcd is fetched and compiled. */
   usesGoCaches: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Whoever makes an image learns what is missing before anything is fetched. Needs no machine. */
+/** The build reports missing tools before anything is fetched. Needs no machine. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

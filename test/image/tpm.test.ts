@@ -125,7 +125,7 @@ function putBack(disk: string, from: string, names: string[]): void {
   }
 }
 
-/** Of one that was shut down: a journal would undo what is written. */
+/** For a machine that was shut down: a journal would undo what is written. */
 function onData(disk: string, ...commands: string[]): void {
   const partition = `${disk}?offset=${findPartition(disk, 'coffer-data').start}`
   const input = commands.map((command) => `${command}\n`).join('')

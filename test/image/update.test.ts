@@ -90,7 +90,7 @@ test('an update runs after its commit; a broken one is tried three times and lef
   )
   assert.ok(listEsp(disk).length > before.length)
   await expect(204, device.call('POST', '/system/cancel-update', { as: ADMIN }))
-  assert.deepEqual(listEsp(disk), before, 'after a cancelled one')
+  assert.deepEqual(listEsp(disk), before, 'after a canceled one')
 
   await expect(200, upload(device, good))
   await commit(device)

@@ -8,7 +8,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 export interface Entry {
   /** The disk says so only when all that it was given before is safe. */
   flush: boolean
-  /** What is written where; of zero bytes for a flush alone. */
+  /** Offset of the bytes; zero bytes for a flush alone. */
   position: number
   bytes: number
   /** In the log: where the data begins, and where the next entry does. */

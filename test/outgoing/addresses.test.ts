@@ -8,7 +8,7 @@ const OWN = ['192.0.2.7', '2001:db8::7']
 
 const TABLE: [address: string, may: boolean][] = [
   ['203.0.113.9', true],
-  ['10.1.2.3', true], // a private network: whoever lists a host may mean one in there
+  ['10.1.2.3', true], // a private network: the list may name a host in it
   ['192.168.1.2', true],
   ['2001:db8::8', true],
   ['fd00::1', true],

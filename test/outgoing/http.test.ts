@@ -209,7 +209,7 @@ test('an answer that wants another protocol is none', { timeout: 8000 }, async (
   await refused(network, 'http://hooks.example.org/', ['hooks.example.org'], /without an answer/, false)
 })
 
-test('whoever wanted it ends it, also while a name is looked up', async () => {
+test('the caller ends it, also while a name is looked up', async () => {
   const { network } = networkTo(1)
   const ended = new AbortController()
   const silent: TestNetwork = { ...network, resolve: () => new Promise(() => {}) }

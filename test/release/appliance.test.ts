@@ -244,7 +244,7 @@ test('a trial that falls back loses nothing of the chat, whether it ends before 
   assert.deepEqual(files(), before)
 })
 
-/** What goes wrong when the store is opened, in the place where that begins; `$1` are the records. */
+/** Faults when the store is opened, at the place where that begins; `$1` are the records. */
 const BAD_UNLOCKS: [version: string, fault: string, reason: string][] = [
   ['7.2', 'process.exit(9)', 'the firmware ended with exit code 9'],
   ['7.3', "throw new CofferError('storage', 'It cannot read this')", 'It cannot read this'],
@@ -287,7 +287,7 @@ test('a version that cannot open the store gives way', async (t) => {
   assert.match(String((await software(coffer)).updateFallback), /7\.1 .*newer version/)
 })
 
-test('a cancelled update is gone, and one that was not committed does not survive a restart', async (t) => {
+test('a canceled update is gone, and one that was not committed does not survive a restart', async (t) => {
   const { data, coffer } = await start(t)
   await expect(200, upload(coffer))
   assert.ok(incoming(data))

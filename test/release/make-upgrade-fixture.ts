@@ -80,7 +80,7 @@ async function configure(coffer: Coffer): Promise<void> {
   await put('/config/unattended-boot', { status: 'on' })
 }
 
-/** Of each kind of record some; the accounts of the owner and of a bot. */
+/** Adds some records of each kind; the accounts of the owner and of a bot. */
 async function fillChat(port: number, owner: Account): Promise<Account> {
   const call = async (method: string, path: string, values: Record<string, unknown> = {}, as = owner) => {
     const form = Object.fromEntries(

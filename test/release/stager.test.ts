@@ -92,7 +92,7 @@ test('a client that goes away in the middle leaves nothing behind', async (t) =>
   }
 })
 
-test('a cancelled update is gone, and the next one is taken', async (t) => {
+test('a canceled update is gone, and the next one is taken', async (t) => {
   const rig = openRig(t)
   await stageGood(rig)
   await rig.stager.cancel()

@@ -25,7 +25,7 @@ export const AUDIT_EXPORT = 'audit.jsonl'
 export const OPERATOR = 'operator:passphrase of an operator'
 export const CHIEF = 'team~chief:passphrase of a chief'
 
-/** What a fixture's version answered, to be compared with what a later one answers. */
+/** Answers of the fixture's version, to compare with those of a later one. */
 export interface FixtureRecord {
   version: string
   /** Migrations that the version had: a fixture of the same number was made by the same format. */
@@ -38,7 +38,7 @@ export interface FixtureRecord {
   bot: Account
 }
 
-/** What the generic key made then, in base64: ciphertexts of `plain` by their mode, and its HMAC-SHA-256. */
+/** Results of the generic key at that time, in base64: ciphertexts of `plain` by their mode, and its HMAC-SHA-256. */
 export interface GenericUse {
   plain: string
   ciphertexts: Record<string, { encrypted: string; iv: string }>

@@ -1,4 +1,4 @@
-/** Changes that wait together, fail together, and are told to whoever follows. */
+/** Changes that wait together, fail together, and are told to all followers. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

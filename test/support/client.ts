@@ -1,4 +1,4 @@
-/** What a request and its answer are to tests, however the appliance is reached; and a small HTTPS client that shows what came. */
+/** Requests and answers for tests, for every way to reach the appliance; and a small HTTPS client. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Agent, request as httpsRequest } from 'node:https'

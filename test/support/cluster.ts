@@ -39,7 +39,7 @@ export interface ClusterNode extends Peer {
   bootPid(): number
   etcdPid(): number | null
   firmwarePid(): number | null
-  /** What its etcd says of itself; null where none answers. */
+  /** Status of its etcd; null if none answers. */
   etcdStatus(): Promise<Status | null>
   output(): string
   /** Its boot manager, after a kill or a stop; another program than before is what it is updated to. */
@@ -60,7 +60,7 @@ interface ClusterOptions {
   count?: number
   /** Something stands between the etcds, which can keep them from each other. */
   isApart?: boolean
-  /** Of all nodes, instead of some of 127.0.0.0/8. */
+  /** Addresses of all nodes; default: some of 127.0.0.0/8. */
   addresses?: readonly string[]
   /** Gives a node its certificates; `equip` if left out. */
   equip?: typeof equip
@@ -123,7 +123,7 @@ async function prepare(node: ClusterNode, equipNode: () => Promise<void>): Promi
 }
 
 /**
- * What a node needs before it joins: its address, a certificate for it and for those that its connections come from, a backup
+ * Prepares a node for joining: its address, a certificate for it and for those that its connections come from, a backup
  * passphrase. It starts unattended from then on.
  */
 export async function equip(

@@ -36,7 +36,7 @@ export interface TestEtcd {
 
 interface TestEtcdOptions {
   name?: string
-  /** Of members that find each other over Unix sockets; a new one by default. */
+  /** Directory of members that find each other over Unix sockets; default: a new one. */
   common?: string
   listenUrl?: (peerUrl: string) => string
 }

@@ -83,7 +83,7 @@ export class Rig implements Client {
     this.#app = createApp({ appliance, log, info, releaseKey, outgoing, ...more })
   }
 
-  /** What the clock of the limit on attempts and of the audit log's budgets shows; it stands still until it is set. */
+  /** Clock of the login limiter and of the audit log's budgets. It stands still until it is set. */
   get nowMs(): number {
     return this.#monotonic.nowMs
   }
@@ -183,7 +183,7 @@ export async function provision(rig: Rig, unlockPassphrase = UNLOCK): Promise<vo
   await expect(204, rig.call('POST', '/provision', { json }))
 }
 
-/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
+/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; the caller closes it. */
 export async function makeOperationalRig(more: Partial<AppOptions> = {}, parts?: Parts): Promise<Rig> {
   const rig = await makeRig(DEVICE_KEY, more, parts)
   await provision(rig)

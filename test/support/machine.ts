@@ -25,7 +25,7 @@ export function onMachines(architecture: QemuArchitecture = 'x64'): { timeout: n
   return { timeout: TEST_MS_MAX, ...unlessMissing([...missingPackages(architecture), ...packagesMissing(TOOLS)]) }
 }
 
-/** What builds images, and what looks into disks. */
+/** Tools that build images and read disks. */
 const TOOLS = [
   ...(['e2fsck', 'mcopy', 'mkfs.vfat', 'mksquashfs', 'qemu-io', 'sbsign', 'sfdisk', 'sgdisk', 'tpm2_getcap'] as const),
   ...(['veritysetup', 'xz'] as const),

@@ -1,4 +1,4 @@
-/** What takes long to make, made once for all test files and runs: a directory in `dist` named after a hash of what it is made of. */
+/** Makes expensive things once for all test files and runs: a directory in `dist` named after a hash of its ingredients. */
 
 import { createHash, type Hash } from 'node:crypto'
 import {

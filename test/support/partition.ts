@@ -1,5 +1,5 @@
 /**
- * What stands between the members of an etcd cluster: passes on what they say, at once or later, or drops what one says to another.
+ * Network between the members of an etcd cluster: forwards their messages, at once or later, or drops those from one to another.
  * Their connections are HTTP, of which each begins with who made it; over TLS that is told otherwise.
  */
 

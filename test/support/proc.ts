@@ -1,4 +1,4 @@
-/** What Linux says of running processes: proc(5). */
+/** Running processes as Linux shows them: proc(5). */
 
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -45,7 +45,7 @@ function statesOf(pid: number): string[] {
 
 /** Which of these processes has made a connection over IPv4 that was accepted here. */
 export function makerOf({ remoteAddress, remotePort, localAddress, localPort }: Socket, pids: readonly number[]) {
-  const ends = `${placeOf(remoteAddress!, remotePort!)} ${placeOf(localAddress!, localPort!)} `
+  const ends = `${addressOf(remoteAddress!, remotePort!)} ${addressOf(localAddress!, localPort!)} `
   const line = readFileSync('/proc/net/tcp', 'latin1')
     .split('\n')
     .find((one) => one.includes(ends))
@@ -54,7 +54,7 @@ export function makerOf({ remoteAddress, remotePort, localAddress, localPort }: 
 }
 
 /** In proc_net(5): the address as a number of this processor, which is little-endian. */
-const placeOf = (address: string, port: number): string =>
+const addressOf = (address: string, port: number): string =>
   [Buffer.from(address.split('.').map(Number).toReversed()), Buffer.from([port >> 8, port & 0xff])]
     .map((bytes) => bytes.toString('hex').toUpperCase())
     .join(':')

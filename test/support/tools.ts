@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Of the published Python clients, in the virtual environment that `.ci/run` makes. */
+/** Python with the published clients, in the virtual environment that `.ci/run` makes. */
 export const PYTHON = join(root, '.venv/bin/python')
 
 /** Where the published JavaScript client is installed, which `.ci/run` does. */

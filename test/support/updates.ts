@@ -17,7 +17,7 @@ const [major, minor] = version.split('.').map(Number)
 export interface Updates {
   /** The public half, to lie in the data directory as `release.pub`. */
   key: string
-  /** Of the sources as they are, a minor version later: `next` without its last number. */
+  /** Image of the current sources, one minor version later: `next` without its last number. */
   good: string
   next: string
   /** Two minor versions later, and its firmware ends at once with exit code 3. */

@@ -1,4 +1,4 @@
-/** Whatever a run does, it ends, and nothing of it is left: tools/bounded.ts, with which `make test` runs. */
+/** Every run ends and leaves nothing behind: tools/bounded.ts, with which `make test` runs. */
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** What clients without an account, revoked users and pages of others may try. Each attack says whether it was held off, with figures. */
+/** Attacks of clients without an account, revoked users and pages of other sites. Each attack says whether it was held off, with figures. */
 
 import { connect as connectPlain } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -44,7 +44,7 @@ export const takeover = (backup: Buffer, passphrase: string): Attack => ({
 })
 
 const revocation: Attack = {
-  name: 'a deleted administrator finishes a request that he began before',
+  name: 'a deleted administrator finishes a request from before the deletion',
   async run(target) {
     await addUser(target, REVOKED, 'Administrator')
     const body = JSON.stringify({ realName: 'evil', role: 'Administrator', passphrase: 'passphrase of evil' })
@@ -52,13 +52,13 @@ const revocation: Attack = {
     socket.write(
       `PUT /api/v1/users/evil HTTP/1.1\r\nhost: coffer\r\nauthorization: ${basic(REVOKED)}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
     )
-    await wait(1000) // his credentials are checked
+    await wait(1000) // the credentials are checked
     await target.call('DELETE', '/users/revoked', { as: ADMIN })
     socket.write(body.slice(10))
     await answered(statuses, socket, 1, 10_000)
     const evil = (await target.call('GET', '/users/evil', { as: ADMIN })).status
     socket.destroy()
-    return { held: evil === 404, figures: `his request ${[...statuses.keys()].join(' ')}, the user he made ${evil}` }
+    return { held: evil === 404, figures: `the request ${[...statuses.keys()].join(' ')}, the user it made ${evil}` }
   },
 }
 
@@ -85,7 +85,7 @@ const unknownUsers: Attack = {
     const derivations = refused() - before
     destroyAll(raws.map((raw) => raw?.socket))
     return {
-      held: login?.status === 200 && derivations <= 4, // one runs, one is his, and answers travel
+      held: login?.status === 200 && derivations <= 4, // one runs, one is the owner's, and answers travel
       figures: `${login?.status ?? 'cut off'} after ${tookMs.toFixed(0)} ms and ${derivations} derivations of others`,
     }
   },
@@ -117,7 +117,7 @@ const connections: Attack = {
 export const BACKUP = 'backup:passphrase of backups'
 
 const sharedAddress: Attack = {
-  name: 'wrong passphrases for a user from his own address',
+  name: 'wrong passphrases for a user from the address of the user',
   async run(target) {
     await target.call('POST', '/keys/ed/sign', { as: OPERATOR, from: OWNER, json: SIGN })
     let isDone = false

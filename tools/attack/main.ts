@@ -19,7 +19,6 @@ import { CHAT_GROWTH_ATTACKS } from './chat-growth-attacks.ts'
 import { CHAT_SUM_ATTACKS } from './chat-sum-attacks.ts'
 import { startChatTarget } from './chat-target.ts'
 import { measureFlood } from './flood.ts'
-import { OUTGOING_ATTACKS } from './outgoing-attacks.ts'
 import { SUM_ATTACKS } from './sum-attacks.ts'
 import {
   ADMIN,
@@ -47,7 +46,6 @@ const programs = join(directory, 'programs')
 const broken: string[] = []
 try {
   await bundle(programs)
-  for (const { name, run } of OUTGOING_ATTACKS) await judge(name, run)
   const backup = await attackersBackup()
   await withTarget('fresh', (target) => attempt(target, takeover(backup, BACKUP_PASSPHRASE)))
   await withTarget('provisioned', async (target) => {

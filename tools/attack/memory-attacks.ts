@@ -1,4 +1,4 @@
-/** What may end the firmware for lack of memory, on a device that has little. */
+/** Attacks that exhaust the memory of the firmware, on a device that has little. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, type Attack, basic, destroyAll, OPERATOR, OWNER, SIGN, settled, type Target, UNLOCK } from './target.ts'

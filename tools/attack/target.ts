@@ -1,4 +1,4 @@
-/** What is attacked: the bundle in a process as a device of 512 MB starts it, its console at hand, on loopback. Linux only. */
+/** The attacked appliance: the bundle in a process as a device of 512 MB starts it, its console at hand, on loopback. Linux only. */
 
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -21,7 +21,7 @@ const PIECE_BYTES = 256 * 1024
 export const UNLOCK = 'unlock passphrase of the attack'
 export const ADMIN = 'admin:admin passphrase of the attack'
 export const OPERATOR = 'operator:operator passphrase of the attack'
-export const OWNER = 30 // the last byte of the address that he comes from
+export const OWNER = 30 // the last byte of the owner's address
 export const SIGN = { mode: 'EdDSA', message: Buffer.alloc(32, 1).toString('base64') }
 
 export interface Outcome {

@@ -192,7 +192,7 @@ function print(connections: number, rows: readonly Row[]): void {
   }
 }
 
-/** What is below its floor or above its bound; nothing at other numbers of connections. */
+/** Describes a value below its floor or above its bound. Empty at other numbers of connections. */
 function missed(row: Row): string {
   const { server, key, connections, ofNodeCrypto = 1, ofBare = 1, mainThreadOfBare = 0, p99Ms, p99MsMax = 0 } = row
   if (server !== 'coffer' || connections !== FLOORS.connections) return ''

@@ -1,5 +1,5 @@
 /**
- * What the audit log costs: signatures a second over HTTPS with it and without it, from the same process, store and keys,
+ * Cost of the audit log: signatures a second over HTTPS with it and without it, from the same process, store and keys,
  * in short rounds that take turns; a round ends with its lines on disk. Fails when the median of the paired ratios is
  * below 0.9. Beside it the processor time of the server's main thread for one signature, which other load on the machine
  * disturbs less.

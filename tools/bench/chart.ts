@@ -24,7 +24,7 @@ export interface Results {
   }[]
 }
 
-/** Colours that can be told apart without red and green, on white and on black. */
+/** Colors that can be told apart without red and green, on white and on black. */
 const SERVERS = [
   { id: 'coffer', name: 'Coffer', color: '#2a7de1' },
   { id: 'nodeCrypto', name: 'the same, signing with node:crypto', color: '#e69f00' },

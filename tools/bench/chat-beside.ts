@@ -1,5 +1,5 @@
 /**
- * What a busy chat costs the keys: signatures a second over HTTPS, and how long one takes, of one Coffer while people send
+ * Cost of a busy chat for the keys: signatures a second over HTTPS, and how long one takes, of one Coffer while people send
  * in its chat and others wait, and while nobody sends, in short rounds that take turns. Fails when the median of the paired
  * rates is below 0.9, or that of the paired p99 above 1.2.
  *

@@ -1,4 +1,4 @@
-/** What a search takes of the processor, in an organization that chat-server.ts has filled: without TLS, in this process. */
+/** Processor time of a search, in an organization that chat-server.ts has filled: without TLS, in this process. */
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { threadMs } from '../../firmware/base/batch-size.ts'

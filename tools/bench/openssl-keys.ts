@@ -1,4 +1,4 @@
-/** What the bundle that Coffer is compared with has in the place of crypto/pool/operations.ts: keys that sign with node:crypto. */
+/** Replaces crypto/pool/operations.ts in the bundle that Coffer is compared with: keys that sign with node:crypto. */
 
 import { constants, createPrivateKey, sign } from 'node:crypto'
 import { encodePkcs8 } from '../../firmware/crypto/encoding/pkcs8.ts'

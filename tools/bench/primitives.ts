@@ -71,7 +71,7 @@ const FLOORS: Readonly<Record<string, readonly [asIs: number, masked: number]>> 
   'ML-DSA-87 open': [0.5, 0.5],
 }
 
-/** Of the rate of other libraries. */
+/** Shares of the rates of other libraries. */
 const GOALS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'Ed25519 sign': { ring: 1, 'AWS-LC': 0.37 },
   'P-256 sign': { 'AWS-LC': 0.5 },
@@ -85,7 +85,7 @@ const ANCHOR_ROUNDS = 5
 const MASKED = { OPENSSL_ia32cap: ':~0x200000' }
 
 const ROUND_MS = 20 // of each side of each operation
-const WARM_UP_MS = 400 // until the optimising compiler has done its part
+const WARM_UP_MS = 400 // until the optimizing compiler has done its part
 
 interface Subject {
   name: string
@@ -98,7 +98,7 @@ interface Subject {
 interface Result {
   name: string
   masked: boolean
-  /** Of the time of a signature of a curve, what its check takes before it leaves. */
+  /** Share of the check of a signature in the time of the signature; curves only. */
   checkShare: number | null
   oursPerSecond: number
   opensslPerSecond: number

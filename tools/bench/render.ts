@@ -20,7 +20,7 @@ const { values } = parseArgs({
 })
 const [texts, runs] = [Number(values.texts), Number(values.runs)]
 
-/** What begins, ends or breaks a construct, between words. */
+/** Text that begins, ends or breaks a construct, and words between. */
 const PIECES = [
   ...'*_~`[]()<>#|:@!$&\\"\'-+.'.split(''),
   ...['word ', 'another ', 'a', ' ', '\n', '\n\n', '**', '~~', '``', '```\n', '~~~\n', '```quote\n', '```spoiler x\n'],

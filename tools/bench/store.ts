@@ -1,5 +1,5 @@
 /**
- * What the store costs the thread that serves, as its processor time, so that a busy computer says the same: an unlock of
+ * Cost of the store for the serving thread, in processor time, so that a busy computer gives the same result: an unlock of
  * 50,000 keys, and the longest turn while 100,000 counts are stored and a namespace of as many keys is removed. With --before,
  * unlocks of that version in rounds that take turns; fails where this one needs more than 5 % more, or a turn is too long.
  *

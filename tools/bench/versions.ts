@@ -44,7 +44,7 @@ type Side = (typeof SIDES)[number]
 
 interface Sample {
   perSecond: number
-  /** Of all processes of the server, for one. */
+  /** Processor time of all processes of the server, per request. */
   cpuUs: number
 }
 
@@ -56,7 +56,7 @@ interface Row {
   /** Medians. */
   now: Sample
   before: Sample
-  /** Of the rounds, now against before: first quartile, median, third quartile. */
+  /** Ratio of this version to the one before, over the rounds: first quartile, median, third quartile. */
   ratio: [low: number, middle: number, high: number]
   cpuRatio: [low: number, middle: number, high: number]
 }

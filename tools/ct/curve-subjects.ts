@@ -1,4 +1,4 @@
-/** What the timing test measures of elliptic curves: keys, nonces and scalars of two classes. */
+/** Subjects of the timing test on elliptic curves: keys, nonces and scalars of two classes. */
 
 import { randomBytes } from 'node:crypto'
 import { p256 } from '@noble/curves/nist.js'
@@ -32,10 +32,10 @@ export function curveSubjects(products: Products): Subject[] {
   ]
 }
 
-/** Of the scalars of double and add, which takes a hundred times as long as what it stands beside. */
+/** Length of scalars for double-and-add, which is a hundred times slower than the other subjects. */
 const SHORT_BYTES = 4
 
-/** What nobody should do with a secret. */
+/** Leaks on purpose: never use it with a secret. */
 function doubleAndAdd(scalar: Uint8Array): void {
   let sum = p256.Point.ZERO
   for (const byte of scalar) {

@@ -1,4 +1,4 @@
-/** What the timing test measures of ML-DSA: whole signatures of one round, and its parts on coefficients of two classes. */
+/** Subjects of the timing test on ML-DSA: whole signatures of one round, and its parts on coefficients of two classes. */
 
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Products } from '../../firmware/crypto/engine/float/emitter.ts'
@@ -134,7 +134,7 @@ function accepted(lattice: Lattice, set: MlDsaSet, eta: 2 | 4): Subject {
   return preparedSubject(`${set}, opening: accepted values all the same / random`, pools, (hash) => hash, operation)
 }
 
-/** What nobody should do with a secret: the first coefficient above the bound, but none below its negative, ends it. */
+/** Leaks on purpose, never use it with a secret: the first coefficient above the bound, but none below its negative, ends it. */
 function endsEarly(integers: Int32Array, start: number, bound: number): boolean {
   for (let n = 0; n < N; n++) if (integers[start + n]! > bound) return true
   return false

@@ -1,4 +1,4 @@
-/** What the timing test measures: operations with two classes of secret inputs. */
+/** Subjects of the timing test: operations with two classes of secret inputs. */
 
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
 import { basePoint } from '../../firmware/crypto/engine/float/curves.ts'

@@ -1,7 +1,7 @@
 /**
  * Whether two classes of inputs take the same time. After Reparaz, Balasch, Verbauwhede, "Dude, is my code constant
  * time?" (2017): samples of both classes in random order, Welch's t-test, also on the fastest part of the samples,
- * because interrupts add noise only at the slow end; and each sample against its neighbours, see `slowerThanNearby`.
+ * because interrupts add noise only at the slow end; and each sample against its neighbors, see `slowerThanNearby`.
  */
 
 /** Where both classes are alike, one of the six t of a subject is above it in at most one subject of 24,000. */
@@ -45,7 +45,7 @@ export function largestT(times: Float64Array, classes: Uint8Array): number {
   return Math.max(...ofParts.map(Math.abs), Math.abs(welchT(slowerThanNearby(times), classes, 2 * NEARBY)))
 }
 
-/** Of the noise alone: classes are drawn again, so that what tells the true ones apart does not help. */
+/** Smallest difference found in noise: classes are drawn at random, so the true ones cannot be told apart. */
 function smallestFound(times: Float64Array): number {
   const classes = randomClasses(times.length)
   const isFound = (ns: number) =>
@@ -59,7 +59,7 @@ function smallestFound(times: Float64Array): number {
 const randomClasses = (samples: number) => Uint8Array.from({ length: samples }, () => (Math.random() < 0.5 ? 0 : 1))
 
 /**
- * How many of its neighbours each sample is slower than, less those it is faster than. However long an interruption, it counts
+ * How many of its neighbors each sample is slower than, less those it is faster than. However long an interruption, it counts
  * as one, and what slows the processor down for a while does so for both classes: on a busy machine much smaller differences
  * show. Classes are random, so whatever is made of the times without knowing them may be tested.
  */

@@ -1,4 +1,4 @@
-/** What a machine is made of, as arguments of qemu-system-x86_64 and qemu-system-aarch64 (QEMU 7.2 and newer). */
+/** Hardware of a machine as arguments of qemu-system-x86_64 and qemu-system-aarch64 (QEMU 7.2 and newer). */
 
 import { existsSync } from 'node:fs'
 import { defined } from '../../firmware/base/defined.ts'
@@ -17,7 +17,7 @@ export interface Kernel {
 export interface Hardware {
   architecture: QemuArchitecture
   firmware: QemuFirmware
-  /** Of `direct` only. */
+  /** For `direct` only. */
   kernel?: Kernel | undefined
   /** A raw disk image. */
   disk: string
@@ -106,7 +106,7 @@ export function argumentsOf(hardware: Hardware): string[] {
 const CORES = 2
 
 /**
- * What can be emulated, without what makes emulation slow: five levels of page tables, each of which is walked in software,
+ * Processor features without those that make emulation slow: five levels of page tables, each of which is walked in software,
  * protection keys, whose every change (V8 makes many) empties the emulated TLB, and fast copies of strings, because a
  * kernel that sees them copies and clears memory by single bytes.
  */

@@ -41,7 +41,7 @@ export interface MachineOptions extends Partial<Omit<Chosen, 'disk' | 'firmware'
 
 export interface Machine extends Console {
   pid: number
-  /** Of 127.0.0.1. */
+  /** Port of 127.0.0.1. */
   apiPort: number
   portTo(guest: number): number
   running(): boolean
@@ -111,7 +111,7 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
       resolve(code)
     })
   })
-  ended.catch(() => {}) // whoever awaits it hears of it
+  ended.catch(() => {}) // callers that await it get the error
   child.stdin?.on('error', () => {}) // it ended while we typed
   const console = createConsole({ received: printed(child), send: (text) => child.stdin?.write(text) })
   const command = async (text: string): Promise<string> => {

@@ -205,7 +205,7 @@ function kill(file: string): void {
 const seconds = (ms: number): string => (ms / 1000).toFixed(1)
 const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ')
 
-/** Time that all processors have worked, whoever for: what was killed leaves no account of its own. */
+/** Time that all processors have worked, for any program: killed programs leave no account of their own. */
 function processorMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 }

@@ -71,7 +71,7 @@ interface Change {
   what: string
   prepare: (esp: FatImage) => void
   act: (esp: FatImage) => void
-  /** What may be there afterwards, besides the old version: each with its content. */
+  /** Files that may exist afterwards besides the old version, with their content. */
   outcomes: Record<string, Buffer>[]
 }
 

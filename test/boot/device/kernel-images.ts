@@ -18,7 +18,7 @@ export const onStub = unlessMissing([
 
 export const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux']
 
-/** Of 147 blocks, so that its tree has two levels. */
+/** Has 147 blocks, so that its tree has two levels. */
 export const rootImage = (version: string): VerifiedRoot => addHashTree(Buffer.alloc(600_000, `root of ${version} `))
 
 export function kernelImage(version: string, sections = SECTIONS): Buffer {

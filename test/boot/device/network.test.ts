@@ -11,7 +11,7 @@ const DEFAULT: Network = { ipAddress: '192.168.1.1', netmask: '255.255.255.0', g
 
 interface Rig {
   network: NetworkInterface
-  /** What ip(8) was asked for so far; forgotten when it is read. */
+  /** Calls of ip(8) since the last read. */
   asked(): string[]
   said: string[]
   disableIpv6(): string

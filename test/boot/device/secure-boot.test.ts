@@ -1,4 +1,4 @@
-/** What Secure Boot would start, told before the boot loader tries: signatures as sbsign makes them. */
+/** Predicts whether Secure Boot starts a program: signatures as sbsign makes them. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -488,7 +488,7 @@ for (const [what, image, message] of REFUSED)
     install(slots, '1.1.0')
   })
 
-test('an update that is cancelled, or interrupted by a restart, leaves nothing', onStub, (t) => {
+test('an update that is canceled, or interrupted by a restart, leaves nothing', onStub, (t) => {
   const device = makeDevice(t)
   const { slots } = device.start()
   upload(slots, { version: '1.1.0' })

@@ -1,4 +1,4 @@
-/** What chronyd is started with, and when. Contract section 3.4. */
+/** Configuration and times of chronyd's starts. Contract section 3.4. */
 
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** What the tests of the TPM share: one on its socket, opened for as long as it is used. */
+/** Shared by the tests of the TPM: one on its socket, open while it is used. */
 
 import type { TestContext } from 'node:test'
 import { createTpm, type Entity, type Tpm } from '../../../boot/tpm/command.ts'

@@ -110,7 +110,7 @@ test('a hundred refusals lock nothing, and leave nothing in the memory of the TP
   assert.match(tools.run('tpm2_getcap', 'properties-variable'), /TPM2_PT_LOCKOUT_COUNTER: 0x0\n/)
 })
 
-test('whoever listens on the bus hears no secret', onTpm(), async (t) => {
+test('a listener on the bus hears no secret', onTpm(), async (t) => {
   const { use } = await makeRig(t)
   const heard: Buffer[] = []
   const listen = (transport: Transport): Transport => ({

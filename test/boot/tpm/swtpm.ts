@@ -16,7 +16,7 @@ export interface Swtpm {
   /** Where tpm2-tools find it, while nothing else is connected. */
   tcti: string
   connect(): Transport
-  /** What a power cycle does: registers and sessions are gone, persistent objects stay. */
+  /** Power cycle: registers and sessions are gone, persistent objects stay. */
   restart(): Promise<void>
 }
 

@@ -363,7 +363,7 @@ const restore = ({ rig }: Node, backup: Uint8Array<ArrayBuffer>): Promise<number
     headers: { 'content-type': 'application/octet-stream' },
   })
 
-test('what is left of a namespace that was deleted goes, whoever has deleted it, and nothing of one made anew', async (t) => {
+test('the rest of a deleted namespace goes, whichever member deleted it, and nothing of a new one with its name', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
     before: async (rig) => {
       await rig.user('many~admin', 'Administrator')

@@ -1,5 +1,5 @@
 // @test short 40
-/** What goes wrong on one node of a cluster is mended by the others, or told: its disk, its age, its etcd. */
+/** Faults of one node are repaired by the others, or reported: its disk, its age, its etcd. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

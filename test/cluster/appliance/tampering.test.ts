@@ -1,5 +1,5 @@
 /**
- * What whoever runs a member's etcd may write into it, one row for each way in which it is found out: every appliance refuses it, says so,
+ * Tampering by an operator of a member's etcd, one row for each way of detection: every appliance refuses it, says so,
  * changes nothing any more, and signs on with what it had. The rest is in ../replica/tampering.test.ts.
  */
 

@@ -1,4 +1,4 @@
-/** Whatever may answer in the place of etcd: what it says is not believed, and it cannot fill the memory. */
+/** A program in place of etcd: its answers are not trusted, and it cannot fill the memory. */
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** What the firmware hears of its etcd from the boot manager, told here by the test. */
+/** Messages of the boot manager about etcd, sent here by the test. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

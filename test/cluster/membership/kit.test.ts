@@ -1,4 +1,4 @@
-/** What a node joins with: only the passphrase that sealed it opens it, and only whole. */
+/** The joiner kit: only the passphrase that sealed it opens it, and only an unchanged one. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

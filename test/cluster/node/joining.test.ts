@@ -154,7 +154,7 @@ test('what only its head can tell, a node that has joined finds out before it fo
 
 test('cut at any moment of a join, a node is as it was before, or joined', async (t) => {
   const cuts: string[] = []
-  /** What would lie on the disk after a cut now. */
+  /** State of the disk if the power failed now. */
   const cut = (): void => {
     const copy = mkdtempSync(pathOf(tmpdir(), 'coffer-cut-'))
     t.after(() => rmSync(copy, { recursive: true, force: true }))

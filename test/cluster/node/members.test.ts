@@ -228,7 +228,7 @@ test('a node that gets another address tells the others first, with a certificat
   await until('they find it', async () => (await a.rig.call('PUT', '/namespaces/x', { as: 'admin' })).status === 204)
   assert.deepEqual(await urlsAt(b), [`https://${address}:2380`])
 
-  // An address that was wrong can be mended by whoever the others do not hear any more.
+  // A member that the others cannot reach any more can correct its wrong address.
   await expect(201, put(address, b.address))
   await a.etcd.service.stop()
   await until('it misses them', async () => (await b.rig.call('PUT', '/namespaces/y', { as: 'admin' })).status === 503)
@@ -263,7 +263,7 @@ test('a node that is locked before it has moved stays where it is, also for the 
   assert.deepEqual(await ownAt(b), [b.url])
 })
 
-test('whoever is removed is Failed, also after a restart, and may go on alone with what it has', async (t) => {
+test('a removed member is Failed, also after a restart, and may continue alone with its records', async (t) => {
   const ca = createClusterCa(t)
   const a = await openNode(t, ca)
   const b = await openNode(t, ca)

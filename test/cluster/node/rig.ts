@@ -122,7 +122,7 @@ export async function join(node: TestNode, other: TestNode): Promise<void> {
   await unlock(other, node.unlockPassphrase)
 }
 
-/** What was reached only just is not changed for five seconds. */
+/** etcd refuses changes of members for five seconds after they connect. */
 export async function promote({ rig }: TestNode, id: string): Promise<void> {
   await until('the learner is promoted', async () => {
     const { status, text } = await rig.call('POST', `/cluster/members/${id}/promote`, { as: 'admin' })

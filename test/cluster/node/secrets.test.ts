@@ -1,4 +1,4 @@
-/** What etcd has on its disk once a cluster was made and joined: nothing of any record in clear, and no key, slot or kit. */
+/** The disk of etcd after a cluster was made and joined: no record in clear, and no key, slot or kit. */
 
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** What comes between two steps of a node: nothing is done on what was true before it, and nobody is left waiting. */
+/** Events between two steps of a node: no step relies on what was true before, and no caller waits for ever. */
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
@@ -128,7 +128,7 @@ for (const table of ['keys', 'privateKeys']) {
   })
 }
 
-/** Of a model that loses nothing. The second one has all that the first had; `between` stands between it and its etcd. */
+/** Nodes of a model that loses nothing. The second one has all that the first had; `between` stands between it and its etcd. */
 async function pair(t: TestContext, between: (etcd: Etcd, node: () => Node) => Partial<Etcd>): Promise<[Node, Node]> {
   const etcd = createModel().connect((below) => below - 1)
   const first = makeNode(t, 'a', etcd)
@@ -243,7 +243,7 @@ test('a new node that is long in reading all is waited for, though it is late wi
   await put(b, 'x', '2')
 })
 
-test('records are replaced by others only while whoever asks for it may do so', async (t) => {
+test('records are replaced only while the caller may do so', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'x', '1'))
   const [a] = nodes as [Node, Node]
   const contents = nodes.map(contentOf)

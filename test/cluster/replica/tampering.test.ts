@@ -1,5 +1,5 @@
 /**
- * What a member with a good certificate may write into etcd, or whoever has its disk: every node refuses it, keeps what it had and goes
+ * Tampering by a member with a valid certificate, or by a holder of its disk: every node refuses it, keeps what it had and goes
  * on reading that, and says so.
  */
 

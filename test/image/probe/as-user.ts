@@ -1,4 +1,4 @@
-/** What the users of etcd and of the process for outgoing connections cannot do on the device, tried by a shell in their place. */
+/** Acts that the users of etcd and of the process for outgoing connections cannot do on the device, tried by a shell in their place. */
 
 import { spawnSync } from 'node:child_process'
 import { dirname } from 'node:path'

@@ -1,6 +1,6 @@
 export const ETCD_SECRET = '/data/etcd/data/probe'
 
-/** What the firmware must not get at, and is there: the boot manager of the probe looks. */
+/** Secrets that the firmware must not reach. The probe's boot manager checks that they exist. */
 export const SECRETS = [
   `/efi/EFI/BOOT/${process.arch === 'arm64' ? 'BOOTAA64' : 'BOOTX64'}.EFI`,
   '/dev/tpm0',

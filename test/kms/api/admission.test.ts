@@ -1,6 +1,6 @@
 /**
- * What was allowed when a request came must be allowed when it acts: every body of every endpoint is held back while the
- * state, the caller or his rights change, and so is every operation that takes its time. Contract section 7.1.
+ * Rights at the arrival of a request must still hold when it acts: every body of every endpoint is held back while the
+ * state, the caller or the rights change, and so is every operation that takes its time. Contract section 7.1.
  */
 
 import assert from 'node:assert/strict'
@@ -117,7 +117,7 @@ async function holdAll(rig: Rig, backup: Uint8Array<ArrayBuffer>, state: Applian
   return held
 }
 
-/** With a caller for each role, in root or in a namespace, and keys, one of which he may use by its tag. */
+/** With a caller for each role, in root or in a namespace, and keys, one of which the Operator may use by its tag. */
 async function furnished(t: TestContext, team = ''): Promise<[rig: Rig, backup: Uint8Array<ArrayBuffer>]> {
   const rig = await operationalRig(t)
   const prefix = team && `${team}~`
@@ -151,7 +151,7 @@ const remove = async (rig: Rig, ...ids: string[]) => {
   for (const id of ids) assert.equal(await rig.status('DELETE', `/users/${id}`, { as: 'admin' }), 204)
 }
 
-/** What happens while bodies are held, and what each request then gets. */
+/** Events while bodies are held, and the answers to the requests. */
 const EVENTS: Record<string, [happen: (rig: Rig, backup: Uint8Array<ArrayBuffer>) => Promise<void>, status: number]> = {
   'a lock': [async (rig) => assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204), 412],
   'a lock and an unlock': [
@@ -287,7 +287,7 @@ test('an unlock that was held over another one and a lock opens nothing', async 
 const CALM_CHECKS = 5
 const CALM_CHECK_MS = 100
 
-/** Whatever the pool is asked for now waits until `open` is called, what it is asked for after `let` does not. */
+/** Operations wait until `open` is called; operations after `let` do not wait. */
 function gate(pool: CryptoPool): { let: () => void; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const names = ['sign', 'decrypt', 'encrypt', 'generate', 'importRsa', 'importRaw', 'scrypt'] as const

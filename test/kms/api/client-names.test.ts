@@ -17,7 +17,7 @@ const NAMES = [
   'cluster_tls_generate_post',
   'cluster_tls_public_pem_get',
 ]
-/** Of the Rust library: `/`, `-` and `.` become `_`; parameters have names of its own. */
+/** Names of the Rust library: `/`, `-` and `.` become `_`; parameters have names of its own. */
 const nameOf = ({ method, path }: { method: string; path: string }): string =>
   `${path.slice(1).replaceAll(/[/.-]/g, '_')}_${method.toLowerCase()}`
 

@@ -303,18 +303,18 @@ describe('keys', () => {
   })
 
   test('labels are set, answered with 304 when equal, and removed', async () => {
-    await rig.key('labelled')
-    const set = (label: unknown) => rig.status('PUT', '/keys/labelled/label', { as: 'admin', json: { label } })
+    await rig.key('labeled')
+    const set = (label: unknown) => rig.status('PUT', '/keys/labeled/label', { as: 'admin', json: { label } })
     assert.equal(await set('first'), 204)
     assert.equal(await set('first'), 304)
     assert.equal(await set('x'.repeat(33)), 400)
     assert.equal(await set(1), 400)
-    assert.equal((await rig.call('GET', '/keys/labelled', { as: 'admin' })).json().label, 'first')
+    assert.equal((await rig.call('GET', '/keys/labeled', { as: 'admin' })).json().label, 'first')
     assert.equal(await rig.status('PUT', '/keys/nothing/label', { as: 'admin', json: { label: '' } }), 404)
     assert.equal(await rig.status('DELETE', '/keys/nothing/label', { as: 'admin' }), 404)
-    assert.equal(await rig.status('DELETE', '/keys/labelled/label', { as: 'admin' }), 204)
-    assert.equal(await rig.status('DELETE', '/keys/labelled/label', { as: 'admin' }), 204)
-    assert.equal('label' in (await rig.call('GET', '/keys/labelled', { as: 'admin' })).json(), false)
+    assert.equal(await rig.status('DELETE', '/keys/labeled/label', { as: 'admin' }), 204)
+    assert.equal(await rig.status('DELETE', '/keys/labeled/label', { as: 'admin' }), 204)
+    assert.equal('label' in (await rig.call('GET', '/keys/labeled', { as: 'admin' })).json(), false)
   })
 
   test('restriction tags are added once and removed', async () => {
@@ -394,7 +394,7 @@ describe('keys', () => {
       /info keys .*created ordered \(RSA\) by admin/,
       /info keys .*removed ordered by admin/,
       /info keys .*moved from to to by admin/,
-      /info keys .*changed the label of labelled by admin/,
+      /info keys .*changed the label of labeled by admin/,
       /info keys .*added tag a to tagged by admin/,
       /info keys .*removed tag a from tagged by admin/,
       /info keys .*stored the certificate of certified by admin/,

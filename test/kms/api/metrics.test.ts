@@ -1,4 +1,4 @@
-/** What Prometheus is told beyond the JSON: how much there is, what is due, and how long answers take. Contract section 4.8. */
+/** Metrics for Prometheus beyond the JSON: how much there is, what is due, and how long answers take. Contract section 4.8. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'

@@ -261,7 +261,7 @@ describe('GET /keys', () => {
     return json().map(({ id }: { id: string }) => id)
   }
 
-  test('shows the types that published clients know, and all to whoever asks', async () => {
+  test('shows the types that published clients know, and all to callers that ask', async () => {
     assert.deepEqual(await ids('/keys'), ['key-a', 'key-c'])
     assert.deepEqual(await ids('/keys?types=all'), ['key-a', 'key-b', 'key-c', 'other'])
     assert.deepEqual(await ids('/keys/key-*'), ['key-a', 'key-c'])

@@ -23,7 +23,7 @@ export interface Description {
 
 export interface Difference {
   operation: string
-  /** What is compared, such as `status 406` or `request.label text`. */
+  /** Compared item, such as `status 406` or `request.label text`. */
   at: string
   was: string | undefined
   is: string | undefined

@@ -107,7 +107,7 @@ test('changing tags keeps what is remembered', async (t) => {
   assert.equal(derivations.length, before)
 })
 
-test('a user changed or deleted while his passphrase is derived is not let in', async (t) => {
+test('a user changed or deleted while the passphrase is derived is not let in', async (t) => {
   const { domain } = await createDomainRig(t, pool)
   await domain.users.create(admin, 'one', newUser('the first one'))
   const login = domain.authenticate('one', utf8('the first one'))

@@ -1,4 +1,4 @@
-/** Records that the disk damages after they were read: who deletes them has deleted them, whoever mends them has them once. */
+/** Records that the disk damages after they were read: deleting deletes them, and repairing restores them once. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ const damage = ({ store, vault }: DomainRig, collection: Collection, name: strin
 const sign = ({ domain }: DomainRig, id: string) =>
   domain.keyUse.sign({ caller: operator, address: '192.0.2.1' }, id, 'EdDSA', () => utf8('message'))
 
-/** What was lost is told of, and what is left is taken for what it is from the next unlock on. */
+/** Lost records are reported, and the rest is trusted from the next unlock on. */
 async function expectTrusted(rig: DomainRig): Promise<void> {
   assert.match(rig.storeRig.reports.join(), /cannot be told whether others of them are the latest/)
   rig.storeRig.reports.length = 0

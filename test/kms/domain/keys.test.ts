@@ -143,7 +143,7 @@ test('a key deleted or moved while it waits to be used is used no more, or under
   assert.equal(domain.keys.get('', 'elsewhere').operations, 1)
 })
 
-test('an Operator deleted since he came uses no key', async (t) => {
+test('an Operator deleted since the request came uses no key', async (t) => {
   const { domain } = await createDomainRig(t, pool)
   await domain.users.create(admin, 'operator', newUser('operator passphrase'))
   await generate(domain, 'one')

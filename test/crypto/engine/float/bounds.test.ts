@@ -19,7 +19,7 @@ import {
 import { Checker, type Interval, number } from './checker.ts'
 
 /**
- * What every operation may be given, and must leave: limbs around zero, slightly more than a digit, or digits from zero up,
+ * Bounds of the input and output of every operation: limbs around zero, slightly more than a digit, or digits from zero up,
  * and a small last one.
  */
 const limbOf = ({ isSigned }: Format): Interval =>

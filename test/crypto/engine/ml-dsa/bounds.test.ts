@@ -38,7 +38,7 @@ const largestOf = (machine: PolynomialChecker, at: number): bigint =>
 
 const around = (most: number): Interval => number(-BigInt(most), BigInt(most))
 
-/** What comes out of an inverse transform may be this large, and rounding takes numbers of less than q. */
+/** Results of an inverse transform may be this large, and rounding takes numbers below q. */
 const REDUCED = BigInt(Q >> 1) + 2n
 
 for (const products of ['fused', 'exact'] as const) {

@@ -15,7 +15,7 @@ const MODULUS = BigInt(Q)
 
 export class PolynomialChecker extends Checker implements PolynomialMachine<Interval, number> {
   largest = 0n
-  /** Of the roundings before a quotient: its last bit, and the share's. */
+  /** Rounding errors before a quotient: its last bit, and that of the share. */
   readonly #errorBits: bigint
 
   constructor(products: Products) {
