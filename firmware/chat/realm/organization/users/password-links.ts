@@ -41,11 +41,12 @@ export function expectPasswordLink(realm: Realm, key: string): User {
   const user = link && state.user.get(link.userId)
   const maker = link && state.user.get(link.makerId)
   if (
+    link === undefined ||
     user === undefined ||
     maker === undefined ||
     !user.isActive ||
     !mayMake(maker, user) ||
-    link!.expires <= nowOf(realm)
+    link.expires <= nowOf(realm)
   )
     throw notFound('Link does not exist')
   return user
