@@ -7,6 +7,7 @@ import type { BootManager } from './channel/boot-manager.ts'
 import type { EtcdService } from './cluster/etcd/service.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
+import { accessKeyDeclarations } from './kms/api/access-keys.ts'
 import { accountDeclarations } from './kms/api/account.ts'
 import { auditDeclarations } from './kms/api/audit.ts'
 import { auditEvent, kindOf } from './kms/api/audit-event.ts'
@@ -15,6 +16,7 @@ import { chatDeclarations } from './kms/api/chat.ts'
 import { clusterDeclarations } from './kms/api/cluster.ts'
 import { configDeclarations } from './kms/api/config.ts'
 import { configConsoleDeclarations, isConsoleOn } from './kms/api/config-console.ts'
+import { configInterfacesDeclarations } from './kms/api/config-interfaces.ts'
 import { configNetworkDeclarations } from './kms/api/config-network.ts'
 import { configOutgoingDeclarations } from './kms/api/config-outgoing.ts'
 import { clusterTlsDeclarations, configTlsDeclarations } from './kms/api/config-tls.ts'
@@ -39,6 +41,7 @@ import type { Auditor } from './kms/pipeline/auditor.ts'
 import type { Declaration } from './kms/pipeline/endpoint.ts'
 import { BASE_PATH } from './kms/pipeline/endpoint.ts'
 import { type Api, createApi } from './kms/pipeline/pipeline.ts'
+import { transitDialect } from './kms/transit/dialect.ts'
 import { createStager } from './release/stager.ts'
 
 export interface AppOptions {
@@ -77,6 +80,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...namespaceDeclarations,
   ...userDeclarations,
   ...userTagDeclarations,
+  ...accessKeyDeclarations,
   ...accountDeclarations,
   ...configDeclarations,
   ...auditDeclarations,
@@ -85,6 +89,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...configVocabularyDeclarations,
   ...configConsoleDeclarations,
   ...configOutgoingDeclarations,
+  ...configInterfacesDeclarations,
   ...backupDeclarations,
   ...systemDeclarations,
   ...updateDeclarations,
@@ -122,6 +127,7 @@ export function createApp(options: AppOptions): Api {
       ...documentDeclarations<Services>(DECLARATIONS, { title: product, version, vendor: info.vendor }, BASE_PATH),
       ...(consoleFiles === null ? [] : consoleDeclarations(consoleFiles, isConsoleOn)),
     ],
+    dialects: [transitDialect(log)],
     services,
     state: () => appliance.state,
     // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.

@@ -9,7 +9,7 @@ import type { ClusterLink } from '../cluster/node/link.ts'
 import type { Random } from '../crypto/random.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import type { DomainServices } from '../device/domain-services.ts'
+import type { DomainServices, OpenServices } from '../device/domain-services.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import type { Change, RecordStore } from '../store/store.ts'
 
@@ -32,7 +32,7 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   version?: string
   pool: CryptoPool
   log: Log
-  openDomain: (records: RecordStore, services: DomainServices) => D
+  openDomain: (records: RecordStore, services: OpenServices) => D
   /** Names of the collections that the service keeps in the store. */
   collections?: readonly string[]
   firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>

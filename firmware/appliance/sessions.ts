@@ -4,9 +4,10 @@ import { CofferError, wrongState } from '../base/error.ts'
 import { runDetached } from '../base/request-authorization.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
 import type { Following, Node } from '../cluster/node/follow.ts'
+import { deriveSealKey } from '../crypto/seal.ts'
 import type { BestEffort } from '../device/best-effort.ts'
 import type { Disk } from '../device/disk.ts'
-import type { DomainServices } from '../device/domain-services.ts'
+import type { DomainServices, OpenServices } from '../device/domain-services.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import type { Vault } from '../store/vault.ts'
 import type { OpenDomain } from './options.ts'
@@ -22,7 +23,7 @@ export interface Session<D> extends Disk {
 }
 
 interface SessionsOptions<D> {
-  openDomain: (records: Vault, services: DomainServices) => D
+  openDomain: (records: Vault, services: OpenServices) => D
   services: DomainServices
   following: Following
   tolerance: BestEffort
@@ -80,7 +81,12 @@ export class Sessions<D extends OpenDomain> {
     try {
       if (this.#current !== undefined) throw wrongState() // the one that was on its way has arrived just now
       node = following.open({ ...disk, vault }) // before anybody changes anything; others do in another turn
-      return { ...disk, vault, domain: openDomain(vault, services), node }
+      return {
+        ...disk,
+        vault,
+        domain: openDomain(vault, { ...services, deriveKey: (purpose) => deriveSealKey(vault.domainKey, purpose) }),
+        node,
+      }
     } catch (error) {
       node?.close()
       vault.close()

@@ -90,6 +90,10 @@ const users = ({ get, ask, post, put, remove }: Calls) => ({
   setPassphrase: (id: string, passphrase: string, o?: Options) => post(`${ofUser(id)}/passphrase`, { passphrase }, o),
   userTags: (id: string, o?: Options) => get<string[]>(`${ofUser(id)}/tags`, o),
   addUserTag: (id: string, tag: string, o?: Options) => put(`${ofUser(id)}/tags/${s(tag)}`, undefined, o),
+  accessKeys: (id: string, o?: Options) => get<T.AccessKey[]>(`${ofUser(id)}/access-keys`, o),
+  addAccessKey: (id: string, name: string, o?: Options) =>
+    ask<T.NewAccessKey>(`${ofUser(id)}/access-keys`, { name }, o),
+  deleteAccessKey: (id: string, key: string, o?: Options) => remove(`${ofUser(id)}/access-keys/${s(key)}`, o),
   deleteUserTag: (id: string, tag: string, o?: Options) => remove(`${ofUser(id)}/tags/${s(tag)}`, o),
 })
 
@@ -115,6 +119,8 @@ const configuration = ({ get, text, ask, post, put, putPem, requestPem }: Calls)
   changeOutgoing: (change: T.OutgoingChange, o?: Options) => put('/config/outgoing', change, o),
   testOutgoing: (destination: T.OutgoingTest, o?: Options) =>
     ask<T.OutgoingFinding>('/config/outgoing/test', destination, o),
+  interfaces: (o?: Options) => get<T.Interfaces>('/config/interfaces', o),
+  setInterfaces: (value: T.Interfaces, o?: Options) => put('/config/interfaces', value, o),
   tlsPublicKey: (o?: Options) => text('/config/tls/public.pem', o),
   tlsCertificate: (o?: Options) => text('/config/tls/cert.pem', o),
   setTlsCertificate: (pem: string, o?: Options) => putPem('/config/tls/cert.pem', pem, o),

@@ -7,6 +7,20 @@ export type Role = 'Administrator' | 'Operator' | 'Metrics' | 'Backup'
 export interface Switch {
   status: 'on' | 'off'
 }
+export interface Interfaces {
+  transit: 'on' | 'off'
+  tokenHours: number
+}
+export interface AccessKey {
+  id: string
+  name: string
+  created: string
+}
+export interface NewAccessKey {
+  id: string
+  secret: string
+  token: string
+}
 export interface NamespaceQuota {
   keys: number
   users: number

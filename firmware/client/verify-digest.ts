@@ -39,11 +39,11 @@ export function verifyEcdsa(
   return modulo(sum.x * i * i, p) % n === r
 }
 
-/** EMSA-PKCS1-v1_5 with the DigestInfo of the hash: RFC 8017 section 8.2.2. */
-export function verifyPkcs1(key: RsaPublic, hash: Sha2Name, digest: Uint8Array, signature: Uint8Array): boolean {
+/** EMSA-PKCS1-v1_5 with the DigestInfo of the hash, or with none: RFC 8017 section 8.2.2. */
+export function verifyPkcs1(key: RsaPublic, hash: Sha2Name | null, digest: Uint8Array, signature: Uint8Array): boolean {
   const encoded = recover(key, signature)
   if (encoded === null) return false
-  const info = DIGEST_INFO[hash] + toHex(digest)
+  const info = (hash === null ? '' : DIGEST_INFO[hash]) + toHex(digest)
   const padding = encoded.length - info.length / 2 - 3
   return padding >= 8 && toHex(encoded) === `0001${'ff'.repeat(padding)}00${info}`
 }

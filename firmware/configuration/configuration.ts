@@ -9,6 +9,7 @@ import {
   CHAT_TLS_IDENTITY,
   CLUSTER_TLS_IDENTITY,
   CONSOLE,
+  INTERFACES,
   LOGGING,
   NETWORK,
   NTP,
@@ -36,6 +37,7 @@ const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.2
 const DEFAULT_NTP: Ntp = {}
 const DEFAULT_MEMBERS: Vocabulary = 'both'
 const DEFAULT_CONSOLE = true
+export const DEFAULT_INTERFACES: Interfaces = { transit: 'off', tokenHours: 24 }
 const TLS_CHANGES_MAX = 16 // bound of queued TLS changes, a few milliseconds each
 
 type Part =
@@ -48,7 +50,15 @@ type Part =
   | 'vocabulary'
   | 'console'
   | 'outgoing'
+  | 'interfaces'
   | 'chatHost'
+
+/** APIs beside NetHSM's. */
+export interface Interfaces {
+  transit: 'on' | 'off'
+  /** Lifetime of login tokens. */
+  tokenHours: number
+}
 
 interface ConfigurationServices {
   records: DeviceRecords
@@ -69,6 +79,7 @@ export class Configuration {
   #members = DEFAULT_MEMBERS
   #console = DEFAULT_CONSOLE
   #outgoing = DEFAULT_OUTGOING
+  #interfaces = DEFAULT_INTERFACES
   #chatHost: string | null = null
   readonly #defaultLogging: Logging
   #logging: Logging
@@ -106,6 +117,7 @@ export class Configuration {
     this.#members = read<{ members: Vocabulary }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
     this.#console = read<{ enabled: boolean }>(this.#records, CONSOLE)?.enabled ?? DEFAULT_CONSOLE
     this.#outgoing = read<OutgoingSettings>(this.#records, OUTGOING) ?? DEFAULT_OUTGOING
+    this.#interfaces = read<Interfaces>(this.#records, INTERFACES) ?? DEFAULT_INTERFACES
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
 
@@ -114,7 +126,8 @@ export class Configuration {
     this.load()
     this.tls.reload()
     this.clusterTls.reload()
-    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console', 'outgoing'] as const) this.#notify(part)
+    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console', 'outgoing', 'interfaces'] as const)
+      this.#notify(part)
   }
 
   onChange(listener: (part: Part) => void): void {
@@ -173,6 +186,16 @@ export class Configuration {
     else writeText(this.#records, OUTGOING, text)
     this.#outgoing = changed
     this.#notify('outgoing')
+  }
+
+  get interfaces(): Interfaces {
+    return this.#interfaces
+  }
+
+  setInterfaces(interfaces: Interfaces): void {
+    writeText(this.#records, INTERFACES, JSON.stringify(interfaces))
+    this.#interfaces = interfaces
+    this.#notify('interfaces')
   }
 
   /** Host name or IP address of the organization's URL; null until the URL is set or the chat has reported it. */

@@ -521,6 +521,8 @@ export const backupForms = { nethsm: 'NetHSM: other tools can read it', coffer: 
 const omissions: Record<string, string> = {
   chat: 'the team chat',
   'namespace-quotas': 'the quotas of namespaces',
+  interfaces: 'the switch of the transit API',
+  'access-keys': 'access keys',
   ntp: 'the time server',
   console: 'the setting that switches this page off',
   'cluster-tls': 'the key and certificate for members of a cluster',

@@ -105,6 +105,14 @@ export interface CryptoPool {
     iv: Uint8Array,
     associatedData?: Uint8Array,
   ): Promise<Uint8Array>
+  /** `message` and `signature` are those of `sign`. */
+  verify(
+    type: KeyType,
+    publicKey: NonNullable<PublicKey>,
+    mode: SignMode,
+    message: Uint8Array,
+    signature: Uint8Array,
+  ): Promise<boolean>
   /** `bits` is for RSA and Generic only. */
   generate(type: KeyType, bits?: number): Promise<KeyPair>
   /**

@@ -13,3 +13,8 @@ export interface DomainServices {
   /** The name under which this device counts operations. */
   member: string
 }
+
+export interface OpenServices extends DomainServices {
+  /** Derives a key from the domain key. */
+  deriveKey(purpose: string): Uint8Array
+}

@@ -31,6 +31,7 @@ export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
 export const CONSOLE = 'console'
 export const OUTGOING = 'outgoing'
+export const INTERFACES = 'interfaces'
 const TIME_OFFSET = 'time offset'
 /** When a backup was made last: milliseconds since 1970, as text. */
 export const LAST_BACKUP = 'last backup'
@@ -52,6 +53,7 @@ export const DEVICE_RECORDS = [
   CONSOLE,
   OUTGOING,
   CHAT_HOSTS,
+  INTERFACES,
   TIME_OFFSET,
 ] as const
 

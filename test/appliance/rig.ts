@@ -91,6 +91,7 @@ function createTestPool(): TestPool {
     gate: Promise.resolve(),
     tell: unused,
     sign: unused,
+    verify: unused,
     decrypt: unused,
     encrypt: unused,
     generate: unused,

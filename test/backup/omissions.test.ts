@@ -28,6 +28,7 @@ const SETTINGS = [
   ['ntp', '/config/ntp', { ntpIP: '192.0.2.9' }, 'nethsm'],
   ['console', '/config/console', { status: 'off' }, 'nethsm'],
   ['outgoing', '/config/outgoing', { resolvers: ['192.0.2.9'] }, 'nethsm'],
+  ['interfaces', '/config/interfaces', { transit: 'on', tokenHours: 24 }, 'nethsm'],
 ] as const
 
 test('the form of a NetHSM is the default while it holds everything', async (t) => {

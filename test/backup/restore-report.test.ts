@@ -131,7 +131,8 @@ test('the report is bounded, and the next restore replaces it', async (t) => {
   const broken = Object.fromEntries(Array.from({ length: 510 }, (_, n) => [`/key/broken-${n}`, utf8('{}')]))
   const salt = systemRandom(16)
   const passphrase = { salt, digest: createHmac('sha256', salt).update(ADMIN).digest(), cost: 'hmac' as const }
-  const admin = encodeUser({ id: 'admin', realName: 'admin', role: 'Administrator', tags: [], passphrase })
+  const rights = { role: 'Administrator', tags: [], accessKeys: [], revocations: [] } as const
+  const admin = encodeUser({ id: 'admin', realName: 'admin', ...rights, passphrase })
   const rig = await restored(t, { ...broken, '/authentication/admin': admin })
   const report = async () => (await expect(200, rig.call('GET', '/system/restore-report', { as: 'admin' }))).json()
   const { leftOut, more } = await report()

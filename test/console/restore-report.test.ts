@@ -38,6 +38,8 @@ function backup(): Buffer {
       realName: 'admin',
       role: 'Administrator',
       tags: [],
+      accessKeys: [],
+      revocations: [],
       passphrase,
     }),
     '/key/odd': utf8(JSON.stringify({ ...key, restrictions: { tags: ['good', 'bad tag'] } })),

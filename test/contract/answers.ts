@@ -96,6 +96,7 @@ const successes: readonly Success[] = [
   ['PUT', '/users/new/tags/t', as(ADMIN), 304, undefined, ['no-cache']],
   ['GET', '/users/new/tags', as(ADMIN), 200, 'application/json', ['no-cache']],
   ['DELETE', '/users/new/tags/t', as(ADMIN), 204, undefined, ['no-cache']],
+  ['GET', '/users/new/access-keys', as(ADMIN), 200, 'application/json', ['no-cache']],
   ['DELETE', '/users/new', as(ADMIN), 204, undefined, []],
   [
     'PUT',

@@ -168,6 +168,8 @@ const keys: Row[] = [
   { method: 'DELETE', path: '/keys/{tagged}/restrictions/tags/t1', states: Op, who: managers, success: 204 },
 ]
 
+const NO_KEY = 'COFRAAAAAAAAAAAAAAAA'
+
 /** 3.3 Namespaces and users, with the rules of 7.3 on whose users they are. */
 const namespaces: Row[] = [
   { method: 'GET', path: '/namespaces', states: Op, who: ['A'], success: 200 },
@@ -251,6 +253,38 @@ const namespaces: Row[] = [
   { method: 'PUT', path: '/users/{nsOperator}/tags/t1', states: Op, who: ['nA'], success: 204 },
   { method: 'PUT', path: '/users/{otherOperator}/tags/t1', states: Op, who: [], success: 204 },
   { method: 'PUT', path: '/users/{voidOperator}/tags/t1', states: Op, who: ['A'], success: 204 },
+
+  { method: 'GET', path: '/users/{self}/access-keys', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/users/{operator}/access-keys', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/users/{nsOperator}/access-keys', states: Op, who: ['A', 'nA'], success: 200 },
+  { method: 'POST', path: '/users/{self}/access-keys', states: Op, who: readers, success: 201, json: { name: 'ci' } },
+  { method: 'POST', path: '/users/{operator}/access-keys', states: Op, who: [], success: 201, json: { name: 'ci' } },
+  { method: 'POST', path: '/users/{nsOperator}/access-keys', states: Op, who: [], success: 201, json: { name: 'ci' } },
+  // No such key.
+  {
+    method: 'DELETE',
+    path: `/users/{self}/access-keys/${NO_KEY}`,
+    states: Op,
+    who: readers,
+    success: 204,
+    instead: { A: 404, O: 404, nA: 404, nO: 404 },
+  },
+  {
+    method: 'DELETE',
+    path: `/users/{operator}/access-keys/${NO_KEY}`,
+    states: Op,
+    who: ['A'],
+    success: 204,
+    instead: { A: 404 },
+  },
+  {
+    method: 'DELETE',
+    path: `/users/{nsOperator}/access-keys/${NO_KEY}`,
+    states: Op,
+    who: ['nA'],
+    success: 204,
+    instead: { nA: 404 },
+  },
 
   { method: 'DELETE', path: '/users/{operatorTagged}/tags/t1', states: Op, who: ['A'], success: 204 },
   { method: 'DELETE', path: '/users/{nsOperatorTagged}/tags/t1', states: Op, who: ['nA'], success: 204 },
@@ -380,6 +414,15 @@ const configuration: Row[] = [
     who: ['A'],
     success: 200,
     json: { host: '127.0.0.1', port: 9, tls: false },
+  },
+  { method: 'GET', path: '/config/interfaces', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'PUT',
+    path: '/config/interfaces',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { transit: 'off', tokenHours: 24 },
   },
   {
     method: 'PUT',

@@ -7,11 +7,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whyNotFused } from '../../firmware/crypto/engine/float/probe.ts'
 import { expandedMlDsa, importMlDsa, openMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
+import { shake256, verifyMlDsa, verifyMu } from '../../firmware/crypto/ml-dsa/verification.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { MlDsaKeyType } from '../../firmware/crypto/types.ts'
 import { needsVectors } from '../support/tools.ts'
 import { type AcvpTest, acvp } from './acvp.ts'
-import { shake256, verifyMlDsa, verifyMu } from './ml-dsa-verify.ts'
 import { hex, toHex } from './support.ts'
 
 /** How many `.ci/vectors` gets at least. */

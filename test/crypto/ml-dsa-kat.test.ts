@@ -10,9 +10,9 @@ import { test } from 'node:test'
 import { whyNotFused } from '../../firmware/crypto/engine/float/probe.ts'
 import { ML_DSA_SETS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
 import { expandedMlDsa, importMlDsa, openMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
+import { verifyMlDsa } from '../../firmware/crypto/ml-dsa/verification.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
-import { verifyMlDsa } from './ml-dsa-verify.ts'
 import { hex, toHex } from './support.ts'
 
 const ANSWERS = 100

@@ -24,9 +24,9 @@ import {
   type MlDsaMode,
   openMlDsa,
 } from '../../firmware/crypto/ml-dsa/private-key.ts'
+import { verifyMlDsa } from '../../firmware/crypto/ml-dsa/verification.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { NO_VECTORS } from '../support/tools.ts'
-import { verifyMlDsa } from './ml-dsa-verify.ts'
 import { hex, toHex, utf8, wycheproof } from './support.ts'
 
 const SIGNATURES = process.env.COFFER_SLOW === undefined ? 60 : 100_000 // of each set and kind of multiply-add

@@ -13,11 +13,11 @@ import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { publicKeyPem } from '../../firmware/crypto/encoding/public-key.ts'
 import { ML_DSA_SETS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
 import { expandedMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
+import { verifyMlDsa } from '../../firmware/crypto/ml-dsa/verification.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/private-key.ts'
 import type { CryptoPool, EcKeyType, KeyHandle, KeyPair, KeyType } from '../../firmware/crypto/types.ts'
-import { verifyMlDsa } from './ml-dsa-verify.ts'
 import { file, toHex } from './support.ts'
 
 const ENTRY = new URL('../../firmware/crypto/pool/worker.ts', import.meta.url)

@@ -144,6 +144,10 @@ const fitting: Record<string, fc.Arbitrary<unknown>> = {
   'POST /config/tls/csr.pem': subject,
   'PUT /config/unattended-boot': switched,
   'PUT /config/console': switched,
+  'PUT /config/interfaces': fc.record({
+    transit: fc.constantFrom('on', 'off'),
+    tokenHours: fc.integer({ min: 0, max: 800 }),
+  }),
   'PUT /config/time': fc.record({
     time: fc
       .date({ min: new Date(0), max: new Date('9999-12-31'), noInvalidDate: true })

@@ -2,19 +2,30 @@
 
 import { wipe } from '../../base/secret.ts'
 import type { Ntp } from '../../channel/protocol.ts'
+import { DEFAULT_INTERFACES, type Interfaces } from '../../configuration/configuration.ts'
 import type { Records } from '../../kms/domain/collections.ts'
-import { CLUSTER_TLS_IDENTITY, CONSOLE, type DeviceArea, NTP, OUTGOING } from '../../store/device-area.ts'
+import { decodeUser } from '../../kms/domain/user-record.ts'
+import { CLUSTER_TLS_IDENTITY, CONSOLE, type DeviceArea, INTERFACES, NTP, OUTGOING } from '../../store/device-area.ts'
 import { readBackupKey } from '../backup-key.ts'
 
 /** `chat` is also left out of a backup in our own form when the chat could not copy its files. */
-export const OMITTABLE = ['chat', 'namespace-quotas', 'ntp', 'console', 'cluster-tls', 'outgoing'] as const
+export const OMITTABLE = [
+  'chat',
+  'namespace-quotas',
+  'ntp',
+  'console',
+  'cluster-tls',
+  'outgoing',
+  'interfaces',
+  'access-keys',
+] as const
 export type Omitted = (typeof OMITTABLE)[number]
 
 /**
  * Data that a restore could not bring back in another way. The others are single settings: published clients, which read
  * the form of a NetHSM alone, make their backups with a time server set as well.
  */
-const DATA: ReadonlySet<Omitted> = new Set(['chat', 'namespace-quotas'])
+const DATA: ReadonlySet<Omitted> = new Set(['chat', 'namespace-quotas', 'access-keys'])
 
 /** The form of a backup for which none is asked. */
 export const defaultFormat = (omitted: readonly Omitted[]): 'coffer' | 'nethsm' =>
@@ -33,6 +44,7 @@ export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[
     return bytes === null ? {} : (JSON.parse(new TextDecoder().decode(bytes)) as T)
   }
   const { ntpIP, ntsName } = setting<Ntp>(NTP)
+  const { transit, tokenHours } = { ...DEFAULT_INTERFACES, ...setting<Interfaces>(INTERFACES) }
   const present: Record<Omitted, boolean> = {
     chat: hasChat,
     'namespace-quotas': hasQuotas(records),
@@ -40,6 +52,8 @@ export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[
     console: setting<{ enabled: boolean }>(CONSOLE).enabled === false,
     'cluster-tls': device.has(CLUSTER_TLS_IDENTITY),
     outgoing: device.has(OUTGOING),
+    interfaces: transit === 'on' || tokenHours !== DEFAULT_INTERFACES.tokenHours,
+    'access-keys': hasAccessKeys(records),
   }
   return OMITTABLE.filter((name) => present[name])
 }
@@ -53,5 +67,10 @@ function hasQuotas(records: Records): boolean {
     wipe(value)
     if (rest-- === 0) return true
   }
+  return false
+}
+
+function hasAccessKeys(records: Records): boolean {
+  for (const value of records.list('users')) if (decodeUser(value).accessKeys.length > 0) return true
   return false
 }

@@ -32,6 +32,8 @@ export function decodeUser(userId: string, value: Uint8Array, omit: Omit): User 
     role,
     tags: tagsIn(members.get('tags'), omit),
     passphrase: decodeDigest(bytes(members.get('salt')), bytes(members.get('digest'))),
+    accessKeys: [],
+    revocations: [],
   }
 }
 

@@ -23,6 +23,14 @@ export type Task =
       iv: Uint8Array
       associatedData: Uint8Array | undefined
     }
+  | {
+      do: 'verify'
+      type: KeyType
+      publicKey: NonNullable<PublicKey>
+      mode: SignMode
+      message: Uint8Array
+      signature: Uint8Array
+    }
   | { do: 'generate'; type: KeyType; bits: number | undefined }
   | { do: 'import'; type: Exclude<KeyType, 'RSA'>; data: Uint8Array; expanded: Uint8Array | undefined }
   | ({ do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
@@ -79,6 +87,10 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
   encrypt: [
     ['ref', 'mode'],
     ['message', 'iv', 'associatedData'],
+  ],
+  verify: [
+    ['type', 'publicKey', 'mode'],
+    ['message', 'signature'],
   ],
   generate: [['type', 'bits'], []],
   import: [['type'], ['data', 'expanded']],

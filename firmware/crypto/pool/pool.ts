@@ -91,6 +91,10 @@ export function createPool({ workers = threadsFor(totalmem()), entry, startLater
         { do: 'encrypt', ref: key.ref, mode, message: copy(message), iv: copy(iv), ...copied({ associatedData }) },
         key,
       ),
+    verify: async (type, publicKey, mode, message, signature) => {
+      const task = { do: 'verify', type, publicKey, mode, message: copy(message), signature: copy(signature) } as const
+      return (await bytesOf(use, task))[0] === 1
+    },
     generate: (type, bits) => pairOf(type === 'RSA' ? search : use, { do: 'generate', type, bits }),
     importRsa: (primeP, primeQ, publicExponent, claims) =>
       pairOf(search, {

@@ -13,6 +13,7 @@ import { deriveKey } from '../kdf.ts'
 import { type Random, systemRandom } from '../random.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
 import type { KeyPair } from '../types.ts'
+import { verifies } from '../verification.ts'
 import { knownAnswers } from './known-answers.ts'
 import { type MessageBatch, Packer, Unpacker } from './message-encoding.ts'
 import {
@@ -165,6 +166,8 @@ function standBack(nice: number): void {
 
 function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Uint8Array | KeyPair {
   switch (task.do) {
+    case 'verify':
+      return Uint8Array.of(verifies(task.type, task.publicKey, task.mode, task.message, task.signature) ? 1 : 0)
     case 'generate':
       return generateKey(task.type, task.bits, random)
     case 'import':

@@ -1,4 +1,4 @@
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE' | 'LIST'
 
 export interface Endpoint {
   readonly method: Method

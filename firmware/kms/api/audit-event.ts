@@ -12,12 +12,16 @@ type Audited = KmsAttempt<Services> & { endpoint: Declaration<Services> }
 export function auditEvent(attempt: Audited, status: number, time: string): AuditEvent {
   const { endpoint: declaration, caller, claimed = '', address, params = {}, request, result } = attempt
   const { path } = declaration
-  const { id: ownKey, ...named } = facts(params)
+  const isTransit = path.startsWith('/v1/transit/')
+  const { id: ownId, name, ...others } = facts(params)
+  const ownKey = isTransit ? name : ownId
+  const named = isTransit || name === undefined ? others : { name, ...others }
   const { key: statedKey, ...stated } = facts(request === undefined ? {} : (declaration.facts?.(request) ?? {}))
   const made = madeBy(result)
-  const isKeys = path.startsWith('/keys')
+  const isKeys = isTransit || path.startsWith('/keys')
   const key = isKeys ? (ownKey ?? statedKey ?? made ?? '') : ''
-  const more = { ...named, ...stated }
+  const accessKey = attempt.token?.accessKey
+  const more: Record<string, string> = { ...named, ...stated, ...(accessKey != null && { accessKey }) }
   if (made !== undefined && made !== key && !Object.values(more).includes(made)) more.made = made
   return {
     time,

@@ -30,6 +30,8 @@ export interface Context {
   readonly passphraseCost: ScryptCost
   readonly monotonicMs: () => number
   readonly member: string
+  /** Seconds since 1970, by the appliance's clock. */
+  nowSeconds(): number
   /** Throws `unavailable` once the domain is closed. An operation that began before a lock must not complete after it. */
   assertOpen(): void
   /** Text that etags are made of. `version`: a change number or the version of a list. Contract section 1.4. */
@@ -45,6 +47,7 @@ export function createContext(records: Records, deps: DomainDeps, isOpen: () => 
     passphraseCost: deps.passphraseCost ?? PASSPHRASE_COST,
     monotonicMs: deps.monotonicMs ?? (() => performance.now()),
     member: deps.member ?? '',
+    nowSeconds: () => Math.floor(deps.clock.now() / 1000),
     assertOpen: () => {
       if (!isOpen()) throw wrongState()
     },

@@ -2,6 +2,7 @@
 
 import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import type { KeyHandle, PublicKey } from '../../crypto/types.ts'
 import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
@@ -56,6 +57,18 @@ export class KeyDirectory {
   /** Throws `notFound`, or `storage` if the key's record is damaged. */
   get(namespace: Namespace, id: string): Readonly<KeyEntry> {
     return this.entry(namespace, id)
+  }
+
+  /** Returns undefined for a missing key. Throws `storage` if the key's record is damaged. */
+  peek(namespace: Namespace, id: string): Readonly<KeyEntry> | undefined {
+    return this.find(this.index.of(namespace), id)
+  }
+
+  /** Length of the private part. */
+  privateBytes(entry: Readonly<KeyEntry>): number {
+    const bytes = this.read('privateKeys', entry)
+    wipe(bytes)
+    return bytes.length
   }
 
   /** Version of all that clients see of the key. */

@@ -15,6 +15,7 @@ import { SortedIds } from './sorted-ids.ts'
 export interface KeyEntry extends KeyMetadata {
   /** Identifies this key and its content in the crypto pool; unique for the life of the process. */
   readonly ref: number
+  readonly publicBytes: number
   slot: bigint
   /** Number of the change that wrote the record. */
   version: number
@@ -127,7 +128,19 @@ export class KeyIndex {
   }
 
   #entryOf(
-    { namespace, id, type, typeName, mechanisms, tags, label, operations, certificate }: StoredKey,
+    {
+      namespace,
+      id,
+      type,
+      typeName,
+      mechanisms,
+      tags,
+      label,
+      operations,
+      certificate,
+      created,
+      publicBytes,
+    }: StoredKey,
     record: StoredRecord,
   ): KeyEntry {
     const { text, list } = this.#intern
@@ -142,6 +155,8 @@ export class KeyIndex {
       operations: Math.min(operations + this.#counts.stored(record.slot), OPERATIONS_MAX),
       base: operations,
       certificate,
+      ...(created !== undefined && { created }),
+      publicBytes,
       ref: ++lastRef,
       slot: record.slot,
       version: record.n,

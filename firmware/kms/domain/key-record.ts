@@ -26,6 +26,8 @@ export interface KeyMetadata {
   /** In a record, only operations that key-counts.ts does not count. */
   operations: number
   certificate: CertificateType | null
+  /** Seconds since 1970; missing in records of older versions. */
+  created?: number
 }
 
 export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
@@ -33,6 +35,8 @@ export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; c
 export interface StoredKey extends KeyMetadata {
   /** Id of the key before the change that wrote this record. */
   formerId: string | undefined
+  /** Length of the modulus, or of the other public data; 0 for Generic. */
+  publicBytes: number
 }
 
 /** Short names: for 100,000 keys, names are a tenth of the data that an unlock reads. */
@@ -48,6 +52,7 @@ interface Stored {
   c?: CertificateType
   f?: string
   e?: string
+  a?: number
 }
 
 export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: string): Uint8Array {
@@ -63,6 +68,7 @@ export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: str
     ...(key.operations > 0 && { o: key.operations }),
     ...(key.certificate !== null && { c: key.certificate }),
     ...(formerId !== undefined && { f: formerId }),
+    ...(key.created && { a: key.created }),
     ...(rsa && { e: base64.encode(publicKey.publicExponent) }),
   }
   const data = publicKey === null ? new Uint8Array() : rsa ? publicKey.modulus : publicKey.data
@@ -70,7 +76,7 @@ export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: str
 }
 
 export function decodeKey(value: Uint8Array): StoredKey {
-  const { n, i, t, s, m, g, l, o, c, f } = parse(value)
+  const { n, i, t, s, m, g, l, o, c, f, a } = parse(value)
   return {
     namespace: n ?? '',
     id: i,
@@ -82,6 +88,8 @@ export function decodeKey(value: Uint8Array): StoredKey {
     operations: o ?? 0,
     certificate: c ?? null,
     formerId: f,
+    ...(a !== undefined && { created: a }),
+    publicBytes: value.length - value.indexOf(END) - 1,
   }
 }
 

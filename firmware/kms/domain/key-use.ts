@@ -59,14 +59,36 @@ export class KeyUse {
     )
   }
 
+  /** Independent of mechanisms, which restrict private keys; not counted. `message` is that of `sign`. */
+  async verify(actor: Actor, id: string, mode: SignMode, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
+    const { namespace } = actor.caller
+    const { type } = this.#keys.get(namespace, id)
+    const publicKey = this.#keys.publicKey(namespace, id)
+    if (publicKey === null) throw new CofferError('invalid', `${type} keys have no public key`)
+    return this.#context.pool.verify(type, publicKey, mode, message, signature)
+  }
+
   /** `iv`: for AES_CBC and XAES_GCM, ignored in other modes. */
-  decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
+  decrypt(
+    actor: Actor,
+    id: string,
+    mode: DecryptMode,
+    encrypted: Input,
+    iv: Input | null,
+    associatedData: Input | null = null,
+  ): Promise<Uint8Array> {
     return this.#use(actor, id, 'decrypt', async (key) =>
       useAndWipe(encrypted, (input) => {
         const vector = iv?.()
         assertPermitted(key.mechanisms, 'decrypt', mode)
         if (!hasIv(mode)) return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
-        return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector, mode))
+        return this.#context.pool.decrypt(
+          this.#keys.handle(key),
+          mode,
+          input,
+          checkedIv(vector, mode),
+          associatedData?.(),
+        )
       }),
     )
   }
@@ -78,6 +100,7 @@ export class KeyUse {
     mode: EncryptMode,
     message: Input,
     iv: Input | null,
+    associatedData: Input | null = null,
   ): Promise<{ encrypted: Uint8Array; iv: Uint8Array }> {
     return this.#use(actor, id, 'encrypt', async (key) => {
       const [encrypted, vector] = useAndWipe(message, (input) => {
@@ -85,7 +108,8 @@ export class KeyUse {
         assertPermitted(key.mechanisms, 'encrypt', mode)
         if (mode === 'XAES_GCM' && iv !== null)
           throw new CofferError('invalid', 'iv: XAES_GCM takes a random one, which the answer has')
-        const encrypted = this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector, mode))
+        const handle = this.#keys.handle(key)
+        const encrypted = this.#context.pool.encrypt(handle, mode, input, checkedIv(vector, mode), associatedData?.())
         return [encrypted, vector] as const
       })
       return { encrypted: await encrypted, iv: vector }

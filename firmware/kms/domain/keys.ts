@@ -108,7 +108,14 @@ export class Keys extends KeyAttributes {
         this.#assertFree(namespaceKeys, id)
         this.#assertRoom(namespaceKeys)
         const { namespace } = namespaceKeys
-        const about = { mechanisms: sortMechanisms(mechanisms), tags, label, operations: 0, certificate: null }
+        const about = {
+          mechanisms: sortMechanisms(mechanisms),
+          tags,
+          label,
+          operations: 0,
+          certificate: null,
+          created: this.context.nowSeconds(),
+        }
         const value = encodeKey({ namespace, id, type, typeName, ...about }, pair.public)
         const name = keyName(namespace, id)
         const changes: RecordChange[] = [

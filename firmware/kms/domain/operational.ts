@@ -3,6 +3,7 @@
 import type { QueuePriority } from '../../base/fair-queue.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
+import { AccessKeys } from './access-keys.ts'
 import type { RecordChange, Records } from './collections.ts'
 import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
@@ -12,6 +13,7 @@ import { NamespaceQuotas } from './namespace-quotas.ts'
 import { Namespaces } from './namespaces.ts'
 import { digestPassphrase, PASSPHRASE_COST } from './passphrase.ts'
 import type { Caller } from './roles.ts'
+import { TOKEN_PURPOSE, Tokens } from './tokens.ts'
 import { encodeUser } from './user-record.ts'
 import { Users } from './users.ts'
 
@@ -23,6 +25,8 @@ export interface Operational {
   quotas: NamespaceQuotas
   keys: Keys
   keyUse: KeyUse
+  tokens: Tokens
+  accessKeys: AccessKeys
   /**
    * Returns null for an unknown user or a wrong passphrase. Answers at once for remembered credentials. `passphrase` may be wiped when this
    * returns.
@@ -35,7 +39,12 @@ export interface Operational {
   close(): void
 }
 
-export function openDomain(records: Records, deps: DomainDeps): Operational {
+interface OpenDeps extends DomainDeps {
+  /** Derives a key from the domain key. */
+  deriveKey(purpose: string): Uint8Array
+}
+
+export function openDomain(records: Records, deps: OpenDeps): Operational {
   let open = true
   const context = createContext(records, deps, () => open)
   const namespaces = new Namespaces(context)
@@ -45,18 +54,23 @@ export function openDomain(records: Records, deps: DomainDeps): Operational {
   namespaces.goOnRemoving(keys)
   const keyUse = new KeyUse(context, deps.clock, users, keys)
   const credentials = new Credentials(context, users)
+  const tokens = new Tokens(context, users, deps.deriveKey(TOKEN_PURPOSE))
+  const accessKeys = new AccessKeys(context, users, tokens)
   return {
     users,
     namespaces,
     quotas,
     keys,
     keyUse,
+    tokens,
+    accessKeys,
     authenticate: (userId, passphrase, place) => credentials.verify(userId, passphrase, place),
     recall: (userId, passphrase) => credentials.recall(userId, passphrase),
     flush: (slowly = false) => keys.storeCounts(slowly),
     close: () => {
       open = false
       credentials.close()
+      tokens.close()
     },
   }
 }
@@ -79,6 +93,8 @@ export async function firstAdministrator(
     role: 'Administrator',
     tags: [],
     passphrase,
+    accessKeys: [],
+    revocations: [],
   })
   return [{ collection: 'users', name: FIRST_ADMINISTRATOR, value }]
 }

@@ -21,6 +21,8 @@ export class UserIndex {
   readonly #records: Records
   readonly #users = new Map<string, HeldUser>()
   readonly ids = new SortedIds()
+  /** User ids by access key. */
+  readonly #owners = new Map<string, string>()
   /** Versions of the lists that callers of a namespace see. Root users see all users. */
   readonly #listVersions = new Map<Namespace, ListVersion>([['', new ListVersion()]])
   /** Former entries by replaced record. If a change is undone, the same entry returns. */
@@ -34,6 +36,11 @@ export class UserIndex {
 
   get(id: string): HeldUser | undefined {
     return this.#users.get(id)
+  }
+
+  ownerOf(accessKeyId: string): User | undefined {
+    const owner = this.#owners.get(accessKeyId)
+    return owner === undefined ? undefined : this.#users.get(owner)?.user
   }
 
   listVersion(namespace: Namespace): ListVersion {
@@ -54,6 +61,8 @@ export class UserIndex {
       this.#toggle(id, held.version)
       if (before !== null) this.#replaced.set(before, held)
     }
+    for (const key of held?.user.accessKeys ?? []) this.#owners.delete(key.id)
+    for (const key of next?.user.accessKeys ?? []) this.#owners.set(key.id, id)
     if (next === null) {
       this.#users.delete(id)
       this.ids.remove(id)

@@ -13,6 +13,23 @@ export interface User {
   /** Sorted; Operators only. */
   readonly tags: readonly string[]
   readonly passphrase: PassphraseDigest
+  readonly accessKeys: readonly AccessKey[]
+  /** Revoked login tokens that have not expired yet. */
+  readonly revocations: readonly Revocation[]
+}
+
+/** Without its secret, which is derived: tokens.ts. */
+export interface AccessKey {
+  readonly id: string
+  readonly name: string
+  /** Seconds since 1970. */
+  readonly created: number
+}
+
+interface Revocation {
+  readonly accessor: string
+  /** Seconds since 1970. */
+  readonly expires: number
 }
 
 interface Stored {
@@ -28,9 +45,11 @@ interface Stored {
   p?: number
   /** Set if this digest replaced one of a NetHSM, for the same passphrase. */
   renewed?: true
+  accessKeys?: AccessKey[]
+  revoked?: [accessor: string, expires: number][]
 }
 
-export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint8Array {
+export function encodeUser({ id, realName, role, tags, passphrase, accessKeys, revocations }: User): Uint8Array {
   const { salt, digest, cost, isRenewed } = passphrase
   const stored: Stored = {
     id,
@@ -41,19 +60,21 @@ export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint
     digest: base64.encode(digest),
     ...(cost !== 'hmac' && { N: cost.N, r: cost.r, p: cost.p }),
     ...(isRenewed && { renewed: true as const }),
+    ...(accessKeys.length > 0 && { accessKeys: [...accessKeys] }),
+    ...(revocations.length > 0 && { revoked: revocations.map(({ accessor, expires }) => [accessor, expires]) }),
   }
   return new TextEncoder().encode(JSON.stringify(stored))
 }
 
 export function decodeUser(value: Uint8Array): User {
-  const { id, realName, role, tags, salt, digest, N, r, p, renewed } = JSON.parse(
-    new TextDecoder().decode(value),
-  ) as Stored
+  const stored = JSON.parse(new TextDecoder().decode(value)) as Stored
+  const { id, realName, role, tags, salt, digest, N, r, p, renewed, accessKeys = [], revoked = [] } = stored
   const passphrase = {
     salt: base64.decode(salt),
     digest: base64.decode(digest),
     cost: N === undefined ? ('hmac' as const) : { N, r: defined(r), p: defined(p) },
     ...(renewed && { isRenewed: true as const }),
   }
-  return { id, realName, role, tags, passphrase }
+  const revocations = revoked.map(([accessor, expires]) => ({ accessor, expires }))
+  return { id, realName, role, tags, passphrase, accessKeys, revocations }
 }

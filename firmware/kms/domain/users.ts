@@ -102,7 +102,7 @@ export class Users {
     const digest = await digestPassphrase(passphrase, passphraseCost, pool, random)
     await this.#context.records.change(() => {
       this.#assertCreatable(caller, id)
-      return putting({ id, realName, role, tags: [], passphrase: digest })
+      return putting({ id, realName, role, tags: [], passphrase: digest, accessKeys: [], revocations: [] })
     })
     log.info('users', `added ${id} (${realName}) as ${role} by ${caller.userId}`)
   }
@@ -142,7 +142,7 @@ export class Users {
     const digest = await digestPassphrase(passphrase, passphraseCost, pool, random)
     await records.change(() => {
       this.#assertChangeable(caller, id)
-      return putting({ ...this.get(id), passphrase: digest })
+      return putting({ ...this.get(id), passphrase: digest, revocations: [] }) // it ends all login tokens
     })
     log.info('users', `changed the passphrase of ${id} by ${caller.userId}`)
   }
@@ -162,6 +162,20 @@ export class Users {
     })
     const held = this.find(id)?.passphrase
     return held !== undefined && isSameDigest(held, passphrase) ? held : null
+  }
+
+  /** Stores what `decide` makes of the user; null changes nothing. Throws `notFound`. */
+  async revise(id: string, decide: (user: User) => User | null): Promise<void> {
+    await this.#context.records.change(() => {
+      this.#context.assertOpen()
+      const revised = decide(this.get(id))
+      return revised === null ? { changes: [], result: undefined } : putting(revised)
+    })
+  }
+
+  /** Returns undefined for an unknown access key. */
+  ownerOf(accessKeyId: string): User | undefined {
+    return this.#index.ownerOf(accessKeyId)
   }
 
   /** Throws `notFound`, also for users that are not Operators and so have no tags. */

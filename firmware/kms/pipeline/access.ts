@@ -30,7 +30,15 @@ export interface AccessOptions {
   log: Log
 }
 
+/** Limits and checks the credentials of a user, and logs a failure. Returns null if they are wrong. */
+type LogIn = (
+  address: string,
+  userId: string,
+  withSecret: <T>(use: (secret: Uint8Array) => T) => T,
+) => Promise<Caller | null>
+
 interface AccessChecks<S> {
+  logIn: LogIn
   /** Throws `unauthenticated` or `limited`. */
   authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller>
   /** Checks the current state, account, role and namespace for a request that arrived in `epoch`. */
@@ -43,23 +51,27 @@ interface AccessChecks<S> {
 }
 
 export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): AccessChecks<S> {
+  const logIn: LogIn = async (address, userId, withSecret) => {
+    const verify = (place: QueuePriority) =>
+      confirm.null(() => withSecret((passphrase) => options.authenticate(userId, passphrase, place)))
+    const recall = () => withSecret((passphrase) => options.recall?.(userId, passphrase) ?? null)
+    const caller = await options.limiter.attempt(address, userId, verify, recall)
+    if (caller === null)
+      options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
+    return caller
+  }
+
   async function authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller> {
     const { address } = exchange
     const credentials = readCredentials(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
     const { user: userId, withSecret } = credentials
     attempt.claimed = userId
-    const verify = (place: QueuePriority) =>
-      confirm.null(() => withSecret((passphrase) => options.authenticate(userId, passphrase, place)))
-    const recall = () => withSecret((passphrase) => options.recall?.(userId, passphrase) ?? null)
-    const caller = await options.limiter.attempt(address, userId, verify, recall)
-    if (caller !== null) {
-      attempt.caller = caller
-      exchange.markAuthenticated()
-      return caller
-    }
-    options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
-    throw new CofferError('unauthenticated', 'Wrong credentials')
+    const caller = await logIn(address, userId, withSecret)
+    if (caller === null) throw new CofferError('unauthenticated', 'Wrong credentials')
+    attempt.caller = caller
+    exchange.markAuthenticated()
+    return caller
   }
 
   function authorize(
@@ -83,7 +95,7 @@ export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): A
     if (options.namespaceExists?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
-  return { authenticate, authorize }
+  return { logIn, authenticate, authorize }
 }
 
 /** Tells a refused caller which users to ask. */

@@ -2,6 +2,7 @@
 
 import type { Attempt } from '../../http/endpoint/attempt.ts'
 import type { Caller } from '../domain/roles.ts'
+import type { Token } from '../domain/tokens.ts'
 import type { Declaration, Request, Result } from './endpoint.ts'
 
 /** Credentials name a user id. */
@@ -10,6 +11,9 @@ export interface KmsAttempt<S> extends Attempt<Declaration<S>, Caller> {
   isRecorded?: boolean
   request?: Request<S, unknown, unknown, unknown>
   result?: Result
+  token?: Token
+  /** True for a refusal whose status does not tell. */
+  isRefusal?: boolean
 }
 
 export interface Auditor<S> {
@@ -36,7 +40,7 @@ export function recordAttempt<S>(
 ): Promise<void> | undefined {
   if (attempt.isRecorded || !isDeclared(attempt)) return undefined
   const { endpoint, isAuthorized } = attempt
-  const isRecorded = isRefused(status) || (isAuthorized && auditKind(endpoint) !== 'none')
+  const isRecorded = isRefused(status) || attempt.isRefusal === true || (isAuthorized && auditKind(endpoint) !== 'none')
   return isRecorded ? auditor.record(attempt, status) : undefined
 }
 

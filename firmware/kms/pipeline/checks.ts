@@ -66,7 +66,7 @@ export function method<S>(
   matches: Matches<S>,
   found: Found<Declaration<S>> | undefined,
 ): Found<Declaration<S>> {
-  if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
+  if (found === undefined && !KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
   if (exchange.target.length > TARGET_MAX)
     throw new RequestError(414, `The request target is longer than ${TARGET_MAX} characters`)
   if (found === undefined)

@@ -8,6 +8,7 @@ import { BODY_BYTES_MAX } from '../../http/request/body.ts'
 import type { Upload } from '../../http/request/body-stream.ts'
 import type { Part } from '../../http/request/multipart.ts'
 import type { Caller, Role } from '../domain/roles.ts'
+import type { DialectRequest } from './dialect.ts'
 
 export const BASE_PATH = '/api/v1'
 
@@ -70,6 +71,8 @@ export interface Request<S, P, Q, B> {
   signal: () => AbortSignal
   /** Credentials as sent, for declarations with an `account`. */
   credentials: BasicCredentials | null
+  /** Null for requests of NetHSM's API. */
+  dialect: DialectRequest | null
   /** Call it if the handler's callees write the audit record. The pipeline then writes none. */
   isRecorded: () => void
   params: P
@@ -81,6 +84,8 @@ export type Result =
   /** `text` returns the same content as text, for declarations with a `textType`. */
   | { status: 200; json: unknown; text?: () => string }
   | { status: 200 | 201; bytes: Uint8Array; type: string }
+  /** JSON of any status, for a dialect. */
+  | { status: number; reply: unknown; headers?: Readonly<Record<string, string>> }
   /** Constant content, the same for all clients. Sent as fast as the client reads, without a copy per client. */
   | { status: 200; file: Uint8Array; type: string }
   /** Produced as fast as the client reads. If it throws, the connection is cut. */

@@ -11,18 +11,20 @@ import { type AuthorizationCheck, runAuthorized } from '../../base/request-autho
 import { wipeIn } from '../../base/secret.ts'
 import type { ApplianceState } from '../../base/states.ts'
 import type { BasicCredentials } from '../../http/endpoint/basic.ts'
-import { createEndpointTable, endpointOf, splitTarget } from '../../http/endpoint/table.ts'
+import { createEndpointTable, type EndpointTable, endpointOf, splitTarget } from '../../http/endpoint/table.ts'
 import { errorReply } from '../../http/errors.ts'
 import { type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
 import { createBodyReader } from '../../http/request/body.ts'
 import { BODY_LIMITS, type BodyLimits } from '../../http/request/body-rate.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
+import type { Namespace } from '../domain/identifiers.ts'
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
 import { type Auditor, auditKind, type KmsAttempt, recordAttempt } from './auditor.ts'
 import { createBodies } from './bodies.ts'
 import { type Asked, available, method, negotiate, origin, route, validate } from './checks.ts'
 import { readCredentials } from './credentials.ts'
+import type { Dialect, DialectRequest } from './dialect.ts'
 import {
   BASE_PATH,
   bodyBytesMax,
@@ -39,6 +41,7 @@ export interface ApiOptions<S> extends AccessOptions {
   declarations: readonly Declaration<S>[]
   /** Endpoints with full paths, outside the base path, or for the API documents. */
   others?: readonly Declaration<S>[]
+  dialects?: readonly Dialect<S>[]
   services: S
   state: () => ApplianceState
   /** Calls `listener` when an epoch ends: bodies of earlier requests need not be read further. */
@@ -58,14 +61,25 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodies = createBodies(bodyReader)
   options.onEpochEnd?.(bodyReader.recheck)
   const confirm = createReadBarrier(options.nodes ?? (() => null))
-  const { authenticate, authorize } = createAccess<S>(options, confirm)
+  const { logIn, authenticate, authorize } = createAccess<S>(options, confirm)
   const table = createEndpointTable([BASE_PATH, options.declarations], ['', options.others ?? []])
+  const dialects = (options.dialects ?? []).map((dialect) => ({
+    dialect,
+    table: createEndpointTable(['', dialect.declarations]),
+  }))
+  const dialectOf = (path: string): Dialected<S> | null =>
+    dialects.find(({ dialect }) => path.startsWith(dialect.base) && dialect.isOffered(options.services)) ?? null
 
   const app: Api = new Hono()
   app.all('*', async (context) => {
     const exchange = exchangeOf(context)
     const attempt: KmsAttempt<S> = { address: exchange.address, isAuthorized: false }
-    const answer = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
+    const dialected = dialectOf(exchange.target)
+    const answer = await respond(exchange, attempt, dialected).catch((error) => {
+      if (dialected === null) return errorReply(error, options.log)
+      attempt.isRefusal = dialected.dialect.isRefusal(error)
+      return dialected.dialect.errorReply(error)
+    })
     const recorded = await record(attempt, answer)
     // The check of a request is bound to all that began in it, such as timers and threads, and refers to the request.
     if (attempt.request !== undefined) attempt.request.body = undefined
@@ -75,19 +89,29 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   return app
 
   /** The checks of contract section 1.7 in their order, named as there. */
-  async function respond(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Reply | StreamedReply> {
+  async function respond(
+    exchange: Exchange,
+    attempt: KmsAttempt<S>,
+    dialected: Dialected<S> | null,
+  ): Promise<Reply | StreamedReply> {
     const [path, query] = splitTarget(exchange.target)
-    const matches = route(table, path, options.services)
     const [state, epoch] = [options.state(), options.epoch()]
-    const found = endpointOf(matches, exchange.method)
+    const matches = dialected === null ? route(table, path, options.services) : routeIn(dialected, path, exchange)
+    const dialect = dialected?.dialect
+    const found = endpointOf(matches, dialect?.methodOf(exchange, query) ?? exchange.method)
     if (found?.endpoint.body?.kind === 'stream') exchange.expectBody(found.endpoint.body.bytesExpectedMax)
     available(matches, found?.endpoint, state)
     const { endpoint: declaration, params, malformed } = method(exchange, matches, found)
     Object.assign(attempt, { endpoint: declaration, params })
     origin(exchange)
     const access = accessIn(declaration, state)
-    const caller = access === 'public' ? expectNoFailures(exchange, declaration) : await authenticate(exchange, attempt)
-    const known = { exchange, declaration, access, params, query, malformed }
+    const namespace = dialect?.namespaceOf(exchange)
+    const caller =
+      access === 'public'
+        ? expectNoFailures(exchange, declaration)
+        : await identify(exchange, attempt, dialect, namespace)
+    const of = dialect === undefined ? null : { namespace: namespace ?? '', isCurrent: dialect.isCurrent }
+    const known = { exchange, declaration, access, params, query, malformed, of }
     const asked = askedOf(known, caller, epoch, attempt)
     const met = await (declaration.prepare === undefined ? meet(asked, attempt) : prepare(asked, attempt))
     if ('status' in met.early) return met.early
@@ -101,6 +125,24 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     }
   }
 
+  function routeIn({ dialect, table }: Dialected<S>, path: string, exchange: Exchange) {
+    const matches = table(dialect.pathOf(path))
+    return matches.length > 0 ? matches : dialect.refusePath(exchange, options.services)
+  }
+
+  async function identify(
+    exchange: Exchange,
+    attempt: KmsAttempt<S>,
+    dialect: Dialect<S> | undefined,
+    namespace = '',
+  ): Promise<Caller> {
+    if (dialect === undefined) return authenticate(exchange, attempt)
+    const { caller, token } = await confirm.refusal(() => dialect.authenticate(exchange, namespace, options.services))
+    Object.assign(attempt, { caller, token })
+    exchange.markAuthenticated()
+    return caller
+  }
+
   /** Public endpoints: throws if the address has failed too often at the handler's checks. */
   function expectNoFailures({ address }: Exchange, { attemptsAs }: Declaration<S>): Caller {
     if (attemptsAs !== undefined) options.limiter.check(address, attemptsAs)
@@ -108,17 +150,20 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 
   function askedOf(
-    known: Omit<Asked<S>, 'request' | 'check'>,
+    known: Omit<Asked<S>, 'request' | 'check'> & { of: Of<S> },
     caller: Caller,
     epoch: unknown,
     attempt: KmsAttempt<S>,
   ): Asked<S> {
-    const { exchange, declaration, access, params } = known
+    const { exchange, declaration, access, params, of } = known
+    const { token } = attempt
     const request: AnyRequest<S> = {
       services: options.services,
       caller,
       address: exchange.address,
       credentials: declaration.account === undefined ? null : expectAccount(exchange, declaration.account, attempt),
+      dialect:
+        of === null ? null : { namespace: of.namespace, token: token ?? null, logIn: logInTo(exchange, attempt) },
       signal: exchange.signal,
       params,
       query: {},
@@ -127,7 +172,23 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         attempt.isRecorded = true
       },
     }
-    return { ...known, request, check: () => authorize(declaration, access, request, epoch) }
+    const check = (): void => {
+      authorize(declaration, access, request, epoch)
+      if (token !== undefined && of?.isCurrent(token, options.services) === false)
+        throw new CofferError('unauthenticated', 'The token has expired or was revoked')
+    }
+    return { ...known, request, check }
+  }
+
+  function logInTo(exchange: Exchange, attempt: KmsAttempt<S>): DialectRequest['logIn'] {
+    return async (userId, passphrase) => {
+      attempt.claimed = userId
+      const caller = await logIn(exchange.address, userId, (use) => use(passphrase))
+      if (caller === null) return null
+      attempt.caller = caller
+      exchange.markAuthenticated()
+      return caller
+    }
   }
 
   async function prepare(asked: Asked<S>, attempt: KmsAttempt<S>): Promise<Met> {
@@ -198,6 +259,13 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 }
 
+interface Dialected<S> {
+  dialect: Dialect<S>
+  table: EndpointTable<Declaration<S>>
+}
+
+type Of<S> = ({ namespace: Namespace } & Pick<Dialect<S>, 'isCurrent'>) | null
+
 type AnyRequest<S> = Request<S, unknown, unknown, unknown>
 
 /** `early`: the answer if the conditions of the request do not hold, else the etag. */
@@ -225,7 +293,8 @@ const accessIn = <S>({ access }: Declaration<S>, state: ApplianceState): Endpoin
  * believe it failed.
  */
 const givesOut = <S>(declaration: Declaration<S>, result: Result): boolean =>
-  result.status === 200 && ('bytes' in result || ('json' in result && auditKind(declaration) !== 'change'))
+  result.status === 200 &&
+  ('bytes' in result || (('json' in result || 'reply' in result) && auditKind(declaration) !== 'change'))
 
 /** Ends a streamed answer once the request is no longer authorized. */
 function whileAdmitted(result: Result, check: AuthorizationCheck): Result {

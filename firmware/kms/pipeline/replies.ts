@@ -51,6 +51,10 @@ export function replyOf(
 ): Reply | StreamedReply {
   if ('headers' in result) Object.assign(headers, result.headers)
   if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
+  if ('reply' in result)
+    return BODILESS.has(result.status)
+      ? emptyReply(result.status, headers)
+      : jsonReply(result.status, result.reply, headers)
   if ('bytes' in result) {
     const bytes = result.bytes as Uint8Array<ArrayBuffer>
     return bodyReply(result.status, bytes, typeOf(result.type, types), headers)
@@ -68,6 +72,9 @@ export function replyOf(
   }
   return emptyReply(result.status, headers)
 }
+
+/** RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Returns `type` if the client accepts it, else the type that the client prefers. */
 const typeOf = (type: string, types: readonly string[]): string => (types.includes(type) ? type : (types[0] ?? type))

@@ -52,6 +52,7 @@ const samples = (backup: Uint8Array<ArrayBuffer>): Record<string, Sample> => ({
   'POST /users/:namespace~': { path: '/users/{namespace}~', json: newUser, status: 201 },
   'PUT /users/:user': { path: '/users/{prefix}new', json: newUser, status: 201 },
   'POST /users/:user/passphrase': { path: '/users/{prefix}victim', json: { passphrase: NEW }, status: 204 },
+  'POST /users/:user/access-keys': { path: '/users/{prefix}boss', json: { name: 'ci' }, status: 201 },
   'PUT /config/unlock-passphrase': { json: change, status: 204 },
   'PUT /config/unattended-boot': { json: { status: 'on' }, status: 204 },
   'PUT /config/time': { json: { time: '2031-01-01T00:00:00Z' }, status: 204 },

@@ -77,6 +77,7 @@ const REFUSED: Readonly<Record<string, number>> = {
   'GET /config/tls/cluster-ca.pem': 404, // none is set
   'POST /config/unlock-passphrase': 403,
   'PUT /config/unlock-passphrase': 403,
+  'DELETE /users/operator/access-keys/COFRKRSXG5CUMVZXIMJS': 404,
   'POST /system/restore': 400,
   'POST /system/update': 400,
   'POST /system/commit-update': 412,

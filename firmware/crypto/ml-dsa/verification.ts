@@ -1,14 +1,14 @@
-/** Verification with a public key alone, as by somebody else, but with the code that checks signatures before they leave. FIPS 204, algorithms 3 and 8. */
+/** Verifies signatures of ML-DSA with a public key alone, by the code that checks signatures before they leave. FIPS 204, algorithms 3 and 8. */
 
-import { products as chosen } from '../../firmware/crypto/engine/choice.ts'
-import type { Products } from '../../firmware/crypto/engine/float/emitter.ts'
-import { keccak, SHAKE256 } from '../../firmware/crypto/engine/keccak.ts'
-import { keepPublic } from '../../firmware/crypto/engine/ml-dsa/key.ts'
-import { DIGEST_BYTES, type MlDsaSet, PARAMETERS, SEED_BYTES } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
-import { expandMatrix } from '../../firmware/crypto/engine/ml-dsa/sampling.ts'
-import { latticeOf } from '../../firmware/crypto/engine/ml-dsa/sets.ts'
-import { verify } from '../../firmware/crypto/engine/ml-dsa/signature.ts'
-import type { MlDsaMode } from '../../firmware/crypto/ml-dsa/private-key.ts'
+import { products as chosen } from '../engine/choice.ts'
+import type { Products } from '../engine/float/emitter.ts'
+import { keccak, SHAKE256 } from '../engine/keccak.ts'
+import { keepPublic } from '../engine/ml-dsa/key.ts'
+import { DIGEST_BYTES, type MlDsaSet, PARAMETERS, SEED_BYTES } from '../engine/ml-dsa/parameters.ts'
+import { expandMatrix } from '../engine/ml-dsa/sampling.ts'
+import { latticeOf } from '../engine/ml-dsa/sets.ts'
+import { verify } from '../engine/ml-dsa/signature.ts'
+import type { MlDsaMode } from './private-key.ts'
 
 export const shake256 = (...parts: Uint8Array[]): Uint8Array => keccak(SHAKE256, DIGEST_BYTES, ...parts)
 

@@ -1,0 +1,49 @@
+/** Requests of one item or of many. CONTRACT.md, "Batches". */
+
+import { CofferError } from '../../base/error.ts'
+import { answer, TransitError } from './answers.ts'
+import { batchOf, type Fields, integer, text } from './body.ts'
+
+/** Items in the pool at a time, so that others take turns with a batch. */
+const AT_ONCE = 64
+
+interface BatchForm {
+  /** Members of a failed item beside its error. */
+  failed?: object
+  /** Status when an item failed; the client may name another one. Without it, failures do not change the status. */
+  failedStatus?: number
+}
+
+/** `act` returns the members of the answer for one item. */
+export async function inBatches(
+  body: Fields,
+  act: (item: Fields) => Promise<object>,
+  { failed = {}, failedStatus }: BatchForm = {},
+) {
+  const items = batchOf(body)
+  if (items === null) return answer(await act(body))
+  const results: object[] = []
+  let hasFailed = false
+  const one = async (item: Fields): Promise<object> => {
+    const reference = text(item, 'reference') ?? ''
+    try {
+      return { ...(await act(item)), reference }
+    } catch (error) {
+      if (!isOfItem(error)) throw error
+      hasFailed = true
+      return { error: error.message, ...failed, reference }
+    }
+  }
+  for (let at = 0; at < items.length; at += AT_ONCE)
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(one))))
+  const wanted = integer(body, 'partial_failure_response_code')
+  const status = hasFailed && failedStatus !== undefined ? statusOf(wanted, failedStatus) : 200
+  return answer({ batch_results: results }, { status })
+}
+
+const statusOf = (wanted: number | undefined, normal: number): number =>
+  wanted !== undefined && wanted >= 200 && wanted <= 599 ? wanted : normal
+
+/** Other errors end the whole request. */
+const isOfItem = (error: unknown): error is Error =>
+  (error instanceof TransitError && error.status === 400) || (error instanceof CofferError && error.code === 'invalid')

@@ -1,0 +1,207 @@
+/** `transit/keys`: lists, shows and creates keys. CONTRACT.md, "Keys". */
+
+import * as z from 'zod'
+import { encodeBase64 } from '../../base/base64.ts'
+import { formatTime } from '../../base/clock.ts'
+import { CofferError } from '../../base/error.ts'
+import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
+import type { KeyType } from '../../crypto/types.ts'
+import { ADMINISTRATORS, declare, domainOf, OPERATIONAL, READERS, type Services } from '../api/services.ts'
+import { ID_PATTERN } from '../domain/identifiers.ts'
+import type { KeyEntry } from '../domain/key-index.ts'
+import type { Caller } from '../domain/roles.ts'
+import { answer, invalid, missing, unsupportedPath } from './answers.ts'
+import { type Fields, flag, integer, jsonBody, text } from './body.ts'
+import { AES, HMAC, type WireType, wireTypeNamed, wireTypeOf } from './key-types.ts'
+
+const ANSWER = { status: 200, json: z.unknown() } as const
+const HMAC_BYTES = { min: 32, max: 512 }
+const LIST_MAX = 100_000 // ids in an answer; a client asks for the rest with `after`
+
+export interface OfKey {
+  services: Services
+  caller: Caller
+  params: unknown
+}
+
+export function nameIn({ params }: { params: unknown }): string {
+  const { name } = params as { name: string }
+  if (!ID_PATTERN.test(name)) throw unsupportedPath()
+  return name
+}
+
+export interface WireKey {
+  entry: Readonly<KeyEntry>
+  type: WireType
+}
+
+/** Undefined for a key that does not exist on this wire. */
+export function findKey(request: OfKey, name: string): WireKey | undefined {
+  const entry = domainOf(request).keys.peek(request.caller.namespace, name)
+  const type = entry === undefined ? undefined : wireTypeOf(entry)
+  return entry === undefined || type === undefined ? undefined : { entry, type }
+}
+
+/** True for keys whose public part is shown as it is, without a structure. */
+export const isRaw = (type: KeyType): boolean => type === 'Curve25519' || type.startsWith('ML_DSA_')
+
+function versionOf(request: OfKey, { entry, type }: WireKey) {
+  const { keys } = domainOf(request)
+  const publicKey = keys.publicKey(entry.namespace, entry.id)
+  if (publicKey === null) return entry.created ?? 0
+  return {
+    certificate_chain: '',
+    creation_time: formatTime((entry.created ?? 0) * 1000),
+    name: type.publicName,
+    public_key:
+      isRaw(entry.type) && 'data' in publicKey ? encodeBase64(publicKey.data) : publicKeyPem(entry.type, publicKey),
+  }
+}
+
+function show(request: OfKey, key: WireKey) {
+  const { entry, type } = key
+  return answer({
+    allow_plaintext_backup: false,
+    auto_rotate_period: 0,
+    deletion_allowed: false,
+    derived: false,
+    exportable: false,
+    imported_key: false,
+    ...(type === HMAC
+      ? { key_size: domainOf(request).keys.privateBytes(entry) }
+      : { keys: { 1: versionOf(request, key) } }),
+    latest_version: 1,
+    min_available_version: 0,
+    min_decryption_version: 1,
+    min_encryption_version: 0,
+    name: entry.id,
+    soft_deleted: false,
+    supports_decryption: type.encrypts,
+    supports_derivation: type.derives,
+    supports_encryption: type.encrypts,
+    supports_signing: type.signs,
+    type: type.name,
+  })
+}
+
+const REFUSED = ['chacha20-poly1305', 'xchacha20-poly1305', 'aes128-gcm96', 'aes256-cmac', 'aes128-cmac']
+
+function typeIn(body: Fields): WireType {
+  const name = text(body, 'type') ?? AES.name
+  const type = wireTypeNamed(name)
+  if (type !== undefined) return type
+  throw invalid(REFUSED.includes(name) ? `key type ${name} is not offered` : `unknown key type ${name}`)
+}
+
+/** Members that OpenBao has and this wire has not: ignoring them would make another key than the client wants. */
+function refuseOptions(body: Fields): void {
+  const isDerived = flag(body, 'derived')
+  if (flag(body, 'convergent_encryption'))
+    throw invalid(
+      isDerived ? 'convergent_encryption is not offered' : 'convergent encryption requires derivation to be enabled',
+    )
+  if (isDerived) throw invalid('derived is not offered')
+  if (flag(body, 'exportable') || flag(body, 'allow_plaintext_backup'))
+    throw invalid('exportable is not offered: no private key leaves this appliance')
+  if (!['', '0', '0s'].includes(text(body, 'auto_rotate_period') ?? ''))
+    throw invalid('auto_rotate_period is not offered')
+}
+
+function bitsOf(type: WireType, body: Fields): number | undefined {
+  if (type !== HMAC) return type.bits
+  const bytes = integer(body, 'key_size') ?? 0
+  if (bytes < HMAC_BYTES.min || bytes > HMAC_BYTES.max)
+    throw invalid(`invalid key size for HMAC key, must be between ${HMAC_BYTES.min} and ${HMAC_BYTES.max} bytes`)
+  return bytes * 8
+}
+
+async function create(request: OfKey & { body: Fields }) {
+  const { body, caller, services } = request
+  const name = nameIn(request)
+  const type = typeIn(body)
+  refuseOptions(body)
+  const existing = findKey(request, name)
+  if (existing !== undefined) return show(request, existing)
+  const { keys } = domainOf(request)
+  const key = { mechanisms: type.mechanisms, tags: [], label: '' }
+  try {
+    await keys.generate(caller, name, key, type.type, bitsOf(type, body))
+    services.activity.generate++
+  } catch (error) {
+    if (!(error instanceof CofferError) || error.code !== 'conflict') throw error
+  }
+  const made = findKey(request, name)
+  if (made === undefined) throw invalid(`a key ${name} exists that this API cannot use`)
+  return show(request, made)
+}
+
+const query = z.record(z.string(), z.string())
+
+function list(request: OfKey & { query: Readonly<Record<string, string>> }) {
+  const { after = '', limit = '' } = request.query
+  if (!/^-?\d{0,9}$/.test(limit)) throw invalid('invalid limit')
+  const most = Number(limit) > 0 ? Math.min(Number(limit), LIST_MAX) : LIST_MAX
+  const { keys } = domainOf(request)
+  const ids: string[] = []
+  for (const id of keys.list(request.caller.namespace, { ofAllTypes: true })) {
+    if (ids.length === most) break
+    if (id > after && findKey(request, id) !== undefined) ids.push(id)
+  }
+  if (ids.length === 0) throw missing()
+  return answer({ keys: ids })
+}
+
+export const keyDeclarations = [
+  declare({
+    method: 'LIST',
+    path: '/v1/transit/keys',
+    summary: 'Names of the keys that this API can use.',
+    states: OPERATIONAL,
+    access: READERS,
+    audit: 'none',
+    query,
+    answers: ANSWER,
+    handle: list,
+  }),
+  declare({
+    method: 'GET',
+    path: '/v1/transit/keys/:name',
+    summary: 'A key, with its public part.',
+    states: OPERATIONAL,
+    access: READERS,
+    answers: ANSWER,
+    handle: (request) => {
+      const key = findKey(request, nameIn(request))
+      if (key === undefined) throw missing()
+      return show(request, key)
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/v1/transit/keys/:name',
+    summary: 'Creates a key; one that exists is returned as it is.',
+    addsRecords: true,
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    body: jsonBody,
+    facts: ({ body }) => ({ type: typeof body.type === 'string' ? body.type : undefined }),
+    answers: ANSWER,
+    handle: create,
+  }),
+  declare({
+    method: 'DELETE',
+    path: '/v1/transit/keys/:name',
+    summary: 'Refuses: keys are deleted by the appliance’s own API.',
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    answers: ANSWER,
+    handle: (request) => {
+      const name = nameIn(request)
+      const reason =
+        findKey(request, name) === undefined
+          ? 'could not delete key; not found'
+          : 'deletion is not allowed for this key'
+      throw invalid(`error deleting policy ${name}: ${reason}`)
+    },
+  }),
+]
