@@ -34,9 +34,12 @@ const MESSAGE_BYTES: Partial<Record<Kind['type'], number>> = {
   BrainpoolP512: 64,
 }
 
+const GENERIC: Readonly<Record<string, string>> = { AES_CBC: 'AES_Decryption_CBC', XAES_GCM: 'XAES_Encryption_GCM' }
+
 function mechanismOf({ type, mode }: Kind): string {
   if (type === 'RSA') return 'RSA_Signature_PSS_SHA256'
-  return type === 'Generic' ? 'AES_Decryption_CBC' : `${mode}_Signature`
+  if (type === 'Generic') return GENERIC[mode] ?? 'HMAC'
+  return `${mode}_Signature`
 }
 
 function fieldsOf({ type }: Kind, stored: Uint8Array): Record<string, string> {
@@ -62,8 +65,8 @@ async function importFields(id: string, kind: Kind, fields: Record<string, strin
 
 async function use(id: string, { type, mode }: Kind): Promise<void> {
   const message = base64(new Uint8Array(MESSAGE_BYTES[type] ?? 32).fill(1))
-  const json = type === 'Generic' ? { mode, encrypted: message, iv: base64(new Uint8Array(16)) } : { mode, message }
-  const path = `/keys/${id}/${type === 'Generic' ? 'decrypt' : 'sign'}`
+  const json = mode === 'AES_CBC' ? { mode, encrypted: message, iv: base64(new Uint8Array(16)) } : { mode, message }
+  const path = `/keys/${id}/${mode === 'AES_CBC' ? 'decrypt' : mode === 'XAES_GCM' ? 'encrypt' : 'sign'}`
   for (let i = 0; i < 3; i++) await expect(200, appliance.call('POST', path, { as: operator, json }))
 }
 
