@@ -1,6 +1,5 @@
 /** Serializes a queue for a restart. */
 
-import { defined } from '../../base/defined.ts'
 import { append, createQueue, type Prepared, type Queue } from './queue.ts'
 import { CAPABILITIES, type Capability, internShape } from './shapes.ts'
 
@@ -34,8 +33,8 @@ export function saveQueue(queue: Queue, keep: (event: Prepared) => string | null
 export function withoutGone({ text }: Prepared, isGone: (messageId: number) => boolean): string | null {
   if (!TELLING.some((type) => text.startsWith(`{"type":"${type}",`))) return text
   const event = JSON.parse(text) as Telling
-  const told = event.message?.id ?? defined(event.message_id)
-  if (!isGone(told)) return text
+  const told = event.message?.id ?? event.message_id
+  if (told === undefined || !isGone(told)) return text
   if ((event.message_ids ?? []).every(isGone)) return null
   return JSON.stringify(event, (name, value) => (WORDS.includes(name) ? undefined : value)) // other messages only moved along
 }
