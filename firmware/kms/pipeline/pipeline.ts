@@ -292,9 +292,11 @@ const accessIn = <S>({ access }: Declaration<S>, state: ApplianceState): Endpoin
  * True if the result holds data. The answer to a change only confirms it: the change is committed, and a refusal now would make the client
  * believe it failed.
  */
-const givesOut = <S>(declaration: Declaration<S>, result: Result): boolean =>
-  result.status === 200 &&
-  ('bytes' in result || (('json' in result || 'reply' in result) && auditKind(declaration) !== 'change'))
+function givesOut<S>(declaration: Declaration<S>, result: Result): boolean {
+  const isChange = auditKind(declaration) === 'change'
+  if ('reply' in result) return !isChange // its status may tell of one item among many
+  return result.status === 200 && ('bytes' in result || ('json' in result && !isChange))
+}
 
 /** Ends a streamed answer once the request is no longer authorized. */
 function whileAdmitted(result: Result, check: AuthorizationCheck): Result {

@@ -1,0 +1,57 @@
+/** Attacks of an operator on the wire: what must not be given out, hidden from the audit log, or made large. */
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { CryptoPool } from '../../../firmware/crypto/types.ts'
+import type { Rig } from '../../support/in-process.ts'
+import { logIn, say, switchWire, wiredRig } from './rig.ts'
+
+const SECRET = Buffer.from('plaintext that somebody keeps').toString('base64')
+
+describe('attacks', () => {
+  let rig: Rig
+  let [admin, web, ciphertext] = ['', '', '']
+  before(async () => {
+    rig = await wiredRig()
+    await switchWire(rig, 'on')
+    admin = await logIn(rig, 'admin')
+    web = await logIn(rig, 'web')
+    for (const [name, type] of [
+      ['app', 'aes256-gcm96'],
+      ['signer', 'ecdsa-p256'],
+      ['rsa', 'rsa-2048'],
+    ] as const)
+      assert.equal((await say(rig, 'POST', `transit/keys/${name}`, { token: admin, body: { type } })).status, 200)
+    const { body } = await say(rig, 'POST', 'transit/encrypt/app', { token: web, body: { plaintext: SECRET } })
+    ciphertext = body.data.ciphertext
+  })
+  after(() => rig.close())
+
+  const oneWrong = () => ({ batch_input: [{ ciphertext }, { ciphertext: 'vault:v1:AAAA' }] })
+
+  /** Holds decryptions in the pool until the result is called. */
+  function hold(pool: CryptoPool): { reached: Promise<void>; release: () => void } {
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const { decrypt } = pool
+    pool.decrypt = async (key, mode, encrypted, iv, associatedData) => {
+      const [message, nonce] = [encrypted.slice(), iv?.slice()]
+      pool.decrypt = decrypt
+      reached.resolve()
+      await released.promise
+      return decrypt(key, mode, message, nonce, associatedData)
+    }
+    return { reached: reached.promise, release: released.resolve }
+  }
+
+  test('a batch with a wrong item gives nothing out once its token was revoked', async () => {
+    for (const more of [{}, { partial_failure_response_code: 207 }]) {
+      const token = await logIn(rig, 'web')
+      const { reached, release } = hold(rig.pool)
+      const answer = say(rig, 'POST', 'transit/decrypt/app', { token, body: { ...oneWrong(), ...more } })
+      await reached
+      assert.equal((await say(rig, 'POST', 'auth/token/revoke-self', { token })).status, 204)
+      release()
+      assert.deepEqual(await answer, { status: 403, body: { errors: ['permission denied'] } })
+    }
+  })
+})
