@@ -1,7 +1,8 @@
 /** Requests of one item or of many. CONTRACT.md, "Batches". */
 
 import { CofferError } from '../../base/error.ts'
-import { answer, TransitError } from './answers.ts'
+import { isRefused } from '../pipeline/auditor.ts'
+import { answer, invalid, TransitError } from './answers.ts'
 import { batchOf, type Fields, integer, text } from './body.ts'
 
 /** Items in the pool at a time, so that others take turns with a batch. */
@@ -22,6 +23,7 @@ export async function inBatches(
 ) {
   const items = batchOf(body)
   if (items === null) return answer(await act(body))
+  const failureStatus = failedStatus && statusIn(body, failedStatus)
   const results: object[] = []
   let hasFailed = false
   const one = async (item: Fields): Promise<object> => {
@@ -36,13 +38,16 @@ export async function inBatches(
   }
   for (let at = 0; at < items.length; at += AT_ONCE)
     results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(one))))
-  const wanted = integer(body, 'partial_failure_response_code')
-  const status = hasFailed && failedStatus !== undefined ? statusOf(wanted, failedStatus) : 200
-  return answer({ batch_results: results }, { status })
+  return answer({ batch_results: results }, { status: (hasFailed && failureStatus) || 200 })
 }
 
-const statusOf = (wanted: number | undefined, normal: number): number =>
-  wanted !== undefined && wanted >= 200 && wanted <= 599 ? wanted : normal
+/** Throws for a status of refusals: the audit log would take the use of a key for one. */
+function statusIn(body: Fields, normal: number): number {
+  const wanted = integer(body, 'partial_failure_response_code')
+  if (wanted === undefined || wanted < 200 || wanted > 599) return normal
+  if (isRefused(wanted)) throw invalid(`partial_failure_response_code: ${wanted} is for refused requests only`)
+  return wanted
+}
 
 /** Other errors end the whole request. */
 const isOfItem = (error: unknown): error is Error =>

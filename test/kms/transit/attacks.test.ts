@@ -54,4 +54,16 @@ describe('attacks', () => {
       assert.deepEqual(await answer, { status: 403, body: { errors: ['permission denied'] } })
     }
   })
+
+  test('no status that a client asks for makes a use of a key a refusal', async () => {
+    for (const code of [401, 403, 429, '403']) {
+      const asked = { ...oneWrong(), partial_failure_response_code: code }
+      const { status, body } = await say(rig, 'POST', 'transit/decrypt/app', { token: web, body: asked })
+      assert.deepEqual([status, body.data], [400, undefined], String(code))
+      assert.match(body.errors[0], /^partial_failure_response_code: /)
+    }
+    const asked = { ...oneWrong(), partial_failure_response_code: 207 }
+    const { status, body } = await say(rig, 'POST', 'transit/decrypt/app', { token: web, body: asked })
+    assert.deepEqual([status, body.data.batch_results[0].plaintext], [207, SECRET])
+  })
 })
