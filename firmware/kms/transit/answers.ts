@@ -24,7 +24,10 @@ export class TransitError extends Error {
   }
 }
 
-export const invalid = (text: string): TransitError => new TransitError(400, [text])
+/** Characters. A text may quote what the client sent, and a batch has it in each of a thousand items. */
+const TEXT_MAX = 256
+
+export const invalid = (text: string): TransitError => new TransitError(400, [text.slice(0, TEXT_MAX)])
 /** OpenBao's answer for a key that it does not have. */
 export const missing = (): TransitError => new TransitError(404, [])
 export const unsupportedPath = (): TransitError =>

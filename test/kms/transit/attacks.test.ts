@@ -66,4 +66,25 @@ describe('attacks', () => {
     const { status, body } = await say(rig, 'POST', 'transit/decrypt/app', { token: web, body: asked })
     assert.deepEqual([status, body.data.batch_results[0].plaintext], [207, SECRET])
   })
+
+  test('a text of a request is not repeated in whole in the errors of its items', async () => {
+    const long = 'x'.repeat(30_000)
+    const batch_input = Array.from({ length: 100 }, () => ({ input: '' }))
+    for (const [path, member] of [
+      ['sign/signer', 'hash_algorithm'],
+      ['sign/signer', 'algorithm'],
+      ['sign/signer', 'marshaling_algorithm'],
+      ['sign/rsa', 'signature_algorithm'],
+      ['sign/rsa', 'salt_length'],
+    ] as const) {
+      const { status, body } = await say(rig, 'POST', `transit/${path}`, {
+        token: web,
+        body: { [member]: long, batch_input },
+      })
+      assert.equal(status, 200)
+      assert.equal(body.data.batch_results.length, batch_input.length)
+      const { error } = body.data.batch_results[0]
+      assert.ok(error.includes('xxx') && error.length <= 256, `${path} ${member}: ${error.length}`)
+    }
+  })
 })
