@@ -3,7 +3,7 @@
 import { concatBytes } from '@noble/hashes/utils.js'
 import * as z from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
-import { wipe } from '../../base/secret.ts'
+import { wipe, wipeIn } from '../../base/secret.ts'
 import { XAES_NONCE_BYTES } from '../../crypto/xaes.ts'
 import { declare, domainOf, OPERATIONAL, OPERATORS } from '../api/services.ts'
 import { answer, invalid } from './answers.ts'
@@ -85,7 +85,11 @@ async function decryptItem(request: Asked, name: string, item: Fields) {
 
 async function rewrapItem(request: Asked, name: string, item: Fields) {
   const message = await decrypt(request, name, item)
-  return { ciphertext: await encrypt(request, name, message, item), key_version: 1 } // `encrypt` wipes the message
+  try {
+    return { ciphertext: await encrypt(request, name, message, item), key_version: 1 }
+  } finally {
+    wipeIn(message) // done already, unless something was wrong before it was encrypted
+  }
 }
 
 const DATA_KEY_BITS = [128, 256, 512]

@@ -87,4 +87,19 @@ describe('attacks', () => {
       assert.ok(error.includes('xxx') && error.length <= 256, `${path} ${member}: ${error.length}`)
     }
   })
+
+  test('a plaintext that cannot be encrypted anew is wiped', async (t) => {
+    let message: Uint8Array | undefined
+    const { decrypt } = rig.pool
+    t.mock.method(rig.pool, 'decrypt', async (...given: Parameters<CryptoPool['decrypt']>) => {
+      message = await decrypt(...given)
+      return message
+    })
+    const { status } = await say(rig, 'POST', 'transit/rewrap/app', {
+      token: web,
+      body: { ciphertext, key_version: 7 },
+    })
+    assert.equal(status, 400)
+    assert.ok(message !== undefined && message.length > 0 && message.every((byte) => byte === 0))
+  })
 })
