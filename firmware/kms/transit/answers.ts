@@ -32,8 +32,7 @@ export const invalid = (text: string): TransitError => new TransitError(400, [te
 export const missing = (): TransitError => new TransitError(404, [])
 export const unsupportedPath = (): TransitError =>
   new TransitError(404, ['1 error occurred:\n\t* unsupported path\n\n'])
-/** No token, or one that has ended. */
-export const noToken = (): TransitError => new TransitError(403, ['permission denied'])
+const noToken = (): TransitError => new TransitError(403, ['permission denied'])
 export const denied = (reason?: string): TransitError =>
   new TransitError(403, reason === undefined ? [DENIED] : [DENIED, reason])
 export const sealed = (): TransitError => new TransitError(503, ['Vault is sealed'])

@@ -1,12 +1,13 @@
 /** OpenBao's API as a dialect: `/v1/`, tokens, LIST, errors. CONTRACT.md, "Requests". */
 
+import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import { domainOf, type Services } from '../api/services.ts'
 import { ID_PATTERN, type Namespace } from '../domain/identifiers.ts'
 import type { Dialect } from '../pipeline/dialect.ts'
 import { readQuery } from '../pipeline/query.ts'
-import { invalid, noToken, sealed, TransitError, transitErrorReply, unsupportedPath } from './answers.ts'
+import { invalid, sealed, TransitError, transitErrorReply, unsupportedPath } from './answers.ts'
 import { authDeclarations } from './auth.ts'
 import { dataDeclarations } from './data.ts'
 import { hashDeclarations } from './hash.ts'
@@ -70,3 +71,6 @@ function tokenOf({ header }: Exchange, services: Services) {
   if (token === null) throw noToken()
   return token
 }
+
+/** No token, or one that has ended. The pipeline asks again once changes of other nodes have arrived. */
+const noToken = (): CofferError => new CofferError('unauthenticated', 'No token, or one that has ended')

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
+import { expect } from '../../support/appliance.ts'
 import type { Rig } from '../../support/in-process.ts'
 import { logIn, say, switchWire, wiredRig } from './rig.ts'
 
@@ -101,5 +102,31 @@ describe('attacks', () => {
     })
     assert.equal(status, 400)
     assert.ok(message !== undefined && message.length > 0 && message.every((byte) => byte === 0))
+  })
+
+  test('a token is refused only when the changes of other nodes have arrived', async (t) => {
+    const json = { name: 'ci' }
+    const { token } = (await expect(201, rig.call('POST', '/users/web/access-keys', { as: 'web', json }))).json()
+    const { tokens } = rig.appliance.open()
+    let n = 1
+    t.mock.method(tokens, 'read', (text: string) =>
+      n === 1 ? null : Object.getPrototypeOf(tokens).read.call(tokens, text),
+    )
+    Object.defineProperty(rig.appliance, 'replica', {
+      configurable: true,
+      value: {
+        get n() {
+          return n
+        },
+        barrier: async () => {
+          n = 2
+        },
+      },
+    })
+    try {
+      assert.equal((await say(rig, 'GET', 'auth/token/lookup-self', { token })).status, 200)
+    } finally {
+      Reflect.deleteProperty(rig.appliance, 'replica')
+    }
   })
 })
