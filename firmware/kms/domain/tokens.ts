@@ -76,8 +76,11 @@ export class Tokens {
   }
 
   /** `lifetime` is in seconds; a child ends with its parent at the latest. Throws `invalid` for too many parents in a row. */
-  issue({ userId }: Caller, method: LoginMethod, lifetime: number, parent: Token | null = null, name = ''): Token {
+  issue(caller: Caller, method: LoginMethod, lifetime: number, parent: Token | null = null, name = ''): Token {
+    const { userId } = caller
     const user = this.#users.get(userId)
+    if (!this.#users.isCurrent(caller))
+      throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
     const issued = this.#context.nowSeconds()
     const parents = parent === null ? [] : [...parent.parents, parent.accessor]
     if (parents.length > PARENTS_MAX) throw new CofferError('invalid', 'too many generations of tokens')
@@ -105,7 +108,9 @@ export class Tokens {
     return PREFIX + id + this.secretOf(id)
   }
 
+  /** Throws `unavailable` after a lock, which has wiped the key. */
   secretOf(accessKeyId: string): string {
+    this.#context.assertOpen()
     return createHmac('sha256', this.#key).update(`access key ${accessKeyId}`).digest('base64url')
   }
 
@@ -179,6 +184,7 @@ export class Tokens {
   }
 
   #mac(user: User, claims: Uint8Array): Uint8Array {
+    this.#context.assertOpen()
     return createHmac('sha256', this.#key)
       .update(`token ${this.#context.records.generation}\0`)
       .update(user.passphrase.salt)

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import { expect } from '../../support/appliance.ts'
 import type { Rig } from '../../support/in-process.ts'
-import { logIn, say, switchWire, wiredRig } from './rig.ts'
+import { ADMIN, logIn, say, switchWire, wiredRig } from './rig.ts'
 
 const SECRET = Buffer.from('plaintext that somebody keeps').toString('base64')
 
@@ -128,5 +128,27 @@ describe('attacks', () => {
     } finally {
       Reflect.deleteProperty(rig.appliance, 'replica')
     }
+  })
+
+  test('a login that waited over a new passphrase gets no token under the new one', async () => {
+    const { users, tokens } = rig.appliance.open()
+    const caller = users.caller('admin')
+    assert.ok(caller)
+    assert.ok(tokens.issue(caller, 'userpass', 60).text)
+    const passphrase = `${ADMIN} anew`
+    await expect(204, rig.call('POST', '/users/admin/passphrase', { as: 'admin', json: { passphrase } }))
+    rig.use('admin', passphrase)
+    assert.throws(() => tokens.issue(caller, 'userpass', 60), { code: 'unauthenticated' })
+  })
+
+  test('after a lock no token and no secret is made of the key that was wiped', async () => {
+    const { users, tokens } = rig.appliance.open()
+    const caller = users.caller('web')
+    assert.ok(caller)
+    const { text } = tokens.issue(caller, 'userpass', 60)
+    await expect(204, rig.call('POST', '/lock', { as: 'admin' }))
+    assert.throws(() => tokens.secretOf('COFRAAAAAAAAAAAAAAAA'), { code: 'unavailable' })
+    assert.throws(() => tokens.issue(caller, 'userpass', 60), { code: 'unavailable' })
+    assert.throws(() => tokens.read(text), { code: 'unavailable' })
   })
 })
