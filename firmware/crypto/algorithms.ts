@@ -141,6 +141,10 @@ const isXaes = (name: MechanismName): boolean => name === 'XAES_Encryption_GCM' 
 /** Length that a mechanism requires of the key; undefined if any will do. */
 export const requiredBytes = (name: MechanismName): number | undefined => (isXaes(name) ? XAES_KEY_BYTES : undefined)
 
+/** AES-CBC gives blocks under the bytes of the key, from which the keys of XAES are derived. */
+export const mixesCiphers = (names: readonly MechanismName[]): boolean =>
+  names.some(isXaes) && names.some((name) => canonical(name).startsWith('AES_'))
+
 export function mechanismFits(name: MechanismName, type: KeyType): boolean {
   const mechanism = canonical(name)
   switch (mechanism) {

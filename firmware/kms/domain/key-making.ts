@@ -6,6 +6,7 @@ import {
   type KeyTypeName,
   type MechanismName,
   mechanismFits,
+  mixesCiphers,
   requiredBytes,
   resolveImport,
 } from '../../crypto/algorithms.ts'
@@ -25,7 +26,7 @@ export interface KeySpec {
   bytes?: number | undefined
 }
 
-/** Throws `invalid` if a mechanism does not fit the type or the length. */
+/** Throws `invalid` if a mechanism does not fit the type, the length or another mechanism. */
 export function assertFit(mechanisms: readonly MechanismName[], { type, bytes }: KeySpec): void {
   for (const mechanism of mechanisms) {
     if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
@@ -33,6 +34,8 @@ export function assertFit(mechanisms: readonly MechanismName[], { type, bytes }:
     if (required !== undefined && bytes !== required)
       throw new CofferError('invalid', `${mechanism} needs a key of ${required * 8} bits`)
   }
+  if (mixesCiphers(mechanisms))
+    throw new CofferError('invalid', 'mechanisms: one key does not serve both AES_CBC and XAES')
 }
 
 export function kindOf(typeName: KeyTypeName, material: KeyMaterial): KeySpec {

@@ -121,6 +121,19 @@ describe('XAES and HMAC keys', () => {
     assert.equal(await rig.status('DELETE', '/keys/misfit', admin), 204)
   })
 
+  test('no key serves both AES-CBC, which gives blocks under its bytes, and XAES, whose keys such blocks are', async () => {
+    for (const mechanism of XAES)
+      for (const cbc of ['AES_Encryption_CBC', 'AES_Decryption_CBC']) {
+        const mechanisms = [cbc, mechanism, 'HMAC']
+        const generated = { id: 'mixed', mechanisms, type: 'Generic', length: 256 }
+        const { status, text } = await rig.call('POST', '/keys/generate', { ...admin, json: generated })
+        assert.equal(status, 400)
+        assert.match(text(), /one key does not serve both/)
+        const imported = { type: 'Generic', mechanisms, private: { data: base64(randomBytes(32)) } }
+        assert.equal(await rig.status('PUT', '/keys/mixed', { ...admin, json: imported }), 400)
+      }
+  })
+
   test('is listed with types=all only, and counts its operations', async () => {
     const ids = async (query: string) => {
       const { json } = await rig.call('GET', `/keys${query}`, admin)
