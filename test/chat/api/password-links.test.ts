@@ -99,6 +99,18 @@ test('a later link, another password, a day and a deactivation end it', async ()
   await expectGone('x'.repeat(32))
 })
 
+test('a link of before a deactivation, of the account or of its maker, does not come back with it', async () => {
+  for (const which of ['account', 'maker']) {
+    const [client, maker] = [newAccount(), newAccount()]
+    await owner.patch(`/users/${maker.user.id}`, { role: 200 })
+    const key = await linkFor(client, maker)
+    const { id } = (which === 'account' ? client : maker).user
+    await owner.delete(`/users/${id}`)
+    await owner.post(`/users/${id}/reactivate`)
+    await expectGone(key)
+  }
+})
+
 test('only owners open the account of an owner, and a link is good while its maker has the right', async () => {
   const client = newAccount()
   await admin.refused('BAD_REQUEST', 'POST', `/users/${owner.user.id}/password_link`)

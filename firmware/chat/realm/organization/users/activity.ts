@@ -23,6 +23,8 @@ export function deactivate(realm: Realm, tx: Transaction, user: User): void {
   removeDevicesOf(realm, tx, user.id)
   hidePresence(realm, tx, user)
   revokeInvitationsOf(realm, tx, user.id)
+  for (const { userId, makerId } of [...realm.state.passwordLink.all()])
+    if (userId === user.id || makerId === user.id) tx.remove('passwordLink', userId)
   tx.onCommit(() => realm.events.dropQueuesOf(user.id))
 }
 
