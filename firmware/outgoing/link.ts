@@ -116,10 +116,14 @@ function readHttpAnswer(value: unknown): HttpAnswer | null {
   if (!Number.isInteger(status) || (status as number) < 100 || (status as number) > 999) return null
   if (!(body instanceof Uint8Array) || body.length > ANSWER_BYTES_MAX) return null
   const entries = Object.entries(membersOf(headers) ?? {})
-  const characters = entries.reduce((sum, [name, text]) => sum + name.length + String(text).length, 0)
-  if (characters > HEADER_CHARACTERS_MAX || !entries.every(([, text]) => typeof text === 'string')) return null
-  return { status: status as number, headers: Object.fromEntries(entries) as Record<string, string>, body }
+  if (!areTexts(entries)) return null // an object may throw where it is turned into a string
+  const characters = entries.reduce((sum, [name, text]) => sum + name.length + text.length, 0)
+  if (characters > HEADER_CHARACTERS_MAX) return null
+  return { status: status as number, headers: Object.fromEntries(entries), body }
 }
+
+const areTexts = (entries: [name: string, value: unknown][]): entries is [name: string, value: string][] =>
+  entries.every(([, value]) => typeof value === 'string')
 
 function readProbeAnswer(value: unknown): ProbeAnswer | null {
   const { addresses, tls, problem } = membersOf(value) ?? {}

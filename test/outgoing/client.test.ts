@@ -186,6 +186,7 @@ const MALFORMED: unknown[] = [
   { status: 200, headers: {}, body: 'text' },
   { status: 200, headers: {}, body: new Uint8Array(256 * 1024 + 1) },
   { status: 200, headers: { a: 1 }, body: new Uint8Array(0) },
+  { status: 200, headers: { a: { toString: 1, valueOf: 1 } }, body: new Uint8Array(0) },
   { status: 200, headers: { a: 'x'.repeat(9000) }, body: new Uint8Array(0) },
   { addresses: ['192.0.2.1'] },
   null,
