@@ -34,14 +34,16 @@ export interface FramedChannel<In, Out extends object> extends EventEmitter<Even
 
 /**
  * Returns a function that sends one message after another, each when the one before is on its way, so that large messages do not
- * exceed the bound on unread ones.
+ * exceed the bound on unread ones. It resolves when the message is on its way, or never will be: the caller must bound those that are
+ * not, since another process may stop reading.
  */
 export function sendInTurn<Out extends object>(channel: {
   send(message: Out, sent: () => void): void
-}): (message: Out) => void {
+}): (message: Out) => Promise<void> {
   let turn = Promise.resolve()
   return (message) => {
     turn = turn.then(() => new Promise((sent) => channel.send(message, sent)))
+    return turn
   }
 }
 

@@ -71,8 +71,8 @@ interface Task {
   timer: NodeJS.Timeout
 }
 
-/** Sends to one process, in turn: requests may be large. */
-type Send = (message: ToOutgoing) => void
+/** Sends to one process, in turn: requests may be large. The message is made when its turn comes; null if it is not needed by then. */
+type Send = (make: () => ToOutgoing | null) => void
 
 export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClientOptions): OutgoingClient {
   /** Null while no process is there that may have jobs. */
@@ -123,12 +123,20 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
     const id = next++
     clearTimeout(task.timer)
     task.timer = setTimeout(() => {
-      send({ type: 'cancel', id })
+      send(cancellation(id))
       settle(id, new OutgoingError('the process for outgoing connections did not answer', false))
     }, task.timeoutMs + GRACE_MS).unref()
     running.set(id, task)
-    send({ type: 'job', id, job: task.job })
+    send(jobOf(id))
   }
+
+  /** Does not refer to the task: if the process reads nothing, requests that were canceled would stay in memory. */
+  const jobOf = (id: number) => (): ToOutgoing | null => {
+    const task = running.get(id)
+    return task === undefined ? null : { type: 'job', id, job: task.job }
+  }
+
+  const settingsNow = (): ToOutgoing => ({ type: 'settings', settings: settings() })
 
   function settle(id: number, outcome: OutgoingAnswer | OutgoingError): void {
     const task = running.get(id)
@@ -147,7 +155,13 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
   acceptConnections(pipe, (stream) => {
     endAll(ENDED)
     const own = openChannel<FromOutgoing, ToOutgoing>(stream, readFromOutgoing)
-    const send: Send = sendInTurn(own)
+    const send: Send = sendInTurn({
+      send(make: () => ToOutgoing | null, sent) {
+        const message = make()
+        if (message === null) sent()
+        else own.send(message, sent)
+      },
+    })
     current = send
     const over = (problem: string) => {
       if (current !== send) return
@@ -169,7 +183,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
       proceed()
     })
     own.on('end', () => over(ENDED))
-    send({ type: 'settings', settings: settings() })
+    send(settingsNow)
     proceed()
   })
 
@@ -183,7 +197,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
       for (const [id, other] of running) {
         if (other !== task) continue
         running.delete(id)
-        current?.({ type: 'cancel', id })
+        current?.(cancellation(id))
       }
       end(task, new OutgoingError(problem, false))
       proceed()
@@ -219,7 +233,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
       for (const task of waiting.splice(0)) end(task, new OutgoingError(ENDED, false))
       proceed()
     },
-    renewSettings: () => current?.({ type: 'settings', settings: settings() }),
+    renewSettings: () => current?.(settingsNow),
     renew() {
       if (!isWanted) return
       endAll('the appliance was locked')
@@ -228,6 +242,8 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
     },
   }
 }
+
+const cancellation = (id: number) => (): ToOutgoing => ({ type: 'cancel', id })
 
 const ENDED = 'the process for outgoing connections ended'
 const MALFORMED = 'the process for outgoing connections gave a malformed answer'

@@ -126,6 +126,28 @@ test('a canceled request frees its place, waiting and running', async (t) => {
   assert.deepEqual(worker.canceled, [worker.jobs[1]!.id])
 })
 
+test('canceled requests that the process has not read are not kept for it', async (t) => {
+  const { rig, worker } = await withJob(t)
+  worker.socket.pause()
+  const large = job(URL_LISTED, new Uint8Array(REQUEST_BYTES_MAX).fill(7))
+  for (let n = 0; n < 40; n++) {
+    const ending = new AbortController()
+    const asked = failure(rig.client.http(large, { origin: 'chat', hosts: HOSTS, signal: ending.signal }))
+    for (let turn = 0; turn < 100; turn++) await nextTurn()
+    ending.abort()
+    await asked
+  }
+  const last = ask(rig)
+  worker.socket.resume()
+  await rig.until(
+    () => worker.jobs.at(-1)?.job.do === 'http' && worker.jobs.length > 1 && worker.canceled.length === 40,
+  )
+  answer(worker, worker.jobs.length - 1)
+  await last
+  // Some were on their way.
+  assert.ok(worker.jobs.length <= 20, `${worker.jobs.length} jobs`)
+})
+
 test('a process that ends fails its jobs, and the next one has the others', async (t) => {
   const { rig, asked, worker } = await withJob(t)
   worker.socket.destroy()

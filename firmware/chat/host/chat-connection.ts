@@ -10,7 +10,8 @@ const ASKS_MAX = 64 // outstanding requests: calls of administrators, and one ba
 
 export interface ChatConnection {
   send(message: Exclude<ToChat, { type: 'ask' | 'response' }>): void
-  respond(id: number, response: OutgoingResponse): void
+  /** Resolves when the response is on its way, or never will be. */
+  respond(id: number, response: OutgoingResponse): Promise<void>
   /** Resolves to the answer. Rejects with the error of the chat, `busy`, or `unavailable` if the connection ends first. */
   ask(ask: Ask): Promise<unknown>
 }

@@ -62,16 +62,23 @@ interface PendingRequests {
   cancelAll(): void
 }
 
-/** Pending requests of one chat process. */
+/** The chat calls 16 bots at once. A process with more requests is one that an attacker controls, and the others are passed over. */
+const REQUESTS_MAX = 64
+
+/** Pending requests of one chat process, with those whose response it has not read. */
 export function createRequests(handle: RequestHandler): PendingRequests {
   const pending = new Map<number, AbortController>()
+  let count = 0
   return {
     async begin(asker, { id, request }) {
+      if (count >= REQUESTS_MAX || pending.has(id)) return
       const canceled = new AbortController()
       pending.set(id, canceled)
+      count++
       const response = await handle(request, canceled.signal)
       pending.delete(id)
-      if (!canceled.signal.aborted) asker.respond(id, response)
+      if (!canceled.signal.aborted) await asker.respond(id, response)
+      count--
     },
     cancel: (id) => pending.get(id)?.abort(),
     cancelAll: () => {
