@@ -124,6 +124,9 @@ export interface OutgoingRequest {
   body: Uint8Array
 }
 
+/** Bytes of the body of a request: a frame has room for one, and the appliance sends no longer ones. */
+export const OUTGOING_BYTES_MAX = 1024 * 1024
+
 /** `problem` is a predicate about the other server. With `isFinal` another attempt now would fail the same way. */
 export type OutgoingResponse = { status: number; body: Uint8Array } | { problem: string; isFinal: boolean }
 

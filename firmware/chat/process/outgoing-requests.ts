@@ -1,7 +1,7 @@
 /** The chat's side of outgoing requests: the appliance decides whether the host may be reached, and has the request sent. */
 
 import { OutgoingError } from '../../outgoing/error.ts'
-import type { FromChat, OutgoingResponse, ToChat } from '../link/link.ts'
+import { type FromChat, OUTGOING_BYTES_MAX, type OutgoingResponse, type ToChat } from '../link/link.ts'
 import type { Post } from '../outgoing/bot-calls.ts'
 
 interface OutgoingRequests {
@@ -16,11 +16,13 @@ export function createOutgoingRequests(
   let next = 1
 
   return {
-    async post({ body, signal, ...request }) {
+    async post({ body: text, signal, ...request }) {
+      const body = new TextEncoder().encode(text)
+      if (body.length > OUTGOING_BYTES_MAX) throw new OutgoingError('the request is too long', true)
       const id = next++
       const { promise, resolve } = Promise.withResolvers<OutgoingResponse>()
       waiting.set(id, resolve)
-      send({ type: 'request', id, request: { ...request, body: new TextEncoder().encode(body) } })
+      send({ type: 'request', id, request: { ...request, body } })
       const cancel = () => {
         if (waiting.delete(id)) send({ type: 'cancelRequest', id })
         resolve({ problem: 'it was canceled', isFinal: true })
