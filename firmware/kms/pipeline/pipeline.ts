@@ -192,7 +192,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 
   async function prepare(asked: Asked<S>, attempt: KmsAttempt<S>): Promise<Met> {
-    asked.check()
+    await confirm.refusal(asked.check)
     await asked.declaration.prepare?.(asked.request)
     return meet(asked, attempt)
   }

@@ -11,7 +11,7 @@ import { inBatches } from './batch.ts'
 import { bytes, countItems, decoded, type Fields, integer, jsonBody, text } from './body.ts'
 import { bytesOf, versioned } from './ciphertext.ts'
 import { AES } from './key-types.ts'
-import { findKey, nameIn, type OfKey } from './keys.ts'
+import { awaitKey, findKey, nameIn, type OfKey } from './keys.ts'
 import { expectTags } from './use.ts'
 
 const ANSWER = { status: 200, json: z.unknown() } as const
@@ -110,6 +110,7 @@ const common = {
   states: OPERATIONAL,
   access: OPERATORS,
   audit: 'use',
+  prepare: awaitKey,
   body: jsonBody,
   answers: ANSWER,
   facts: countItems,

@@ -12,7 +12,7 @@ import { countItems, decoded, type Fields, jsonBody, text } from './body.ts'
 import { bytesOf, versioned } from './ciphertext.ts'
 import { checkVersion } from './data.ts'
 import { AES, HMAC } from './key-types.ts'
-import { findKey, nameIn, type OfKey } from './keys.ts'
+import { awaitKey, findKey, nameIn, type OfKey } from './keys.ts'
 import { expectTags } from './use.ts'
 
 const ANSWER = { status: 200, json: z.unknown() } as const
@@ -131,6 +131,7 @@ export const hashDeclarations = [
       path: `/v1/transit/hmac/:name${end}`,
       summary: 'A MAC.',
       audit: 'use',
+      prepare: awaitKey,
       facts: countItems,
       handle: mac,
     }),

@@ -8,6 +8,7 @@ import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
 import type { KeyType } from '../../crypto/types.ts'
 import { ADMINISTRATORS, declare, domainOf, OPERATIONAL, READERS, type Services } from '../api/services.ts'
 import { ID_PATTERN } from '../domain/identifiers.ts'
+import { isUsableWith } from '../domain/key-directory.ts'
 import type { KeyEntry } from '../domain/key-index.ts'
 import type { Caller } from '../domain/roles.ts'
 import { answer, invalid, missing, unsupportedPath } from './answers.ts'
@@ -44,6 +45,19 @@ export function findKey(request: OfKey, name: string): WireKey | undefined {
 
 /** True for keys whose public part is shown as it is, without a structure. */
 export const isRaw = (type: KeyType): boolean => type === 'Curve25519' || type.startsWith('ML_DSA_')
+
+/**
+ * Before a missing key or tag is refused, earlier changes of other nodes arrive: contract section 3.6. The pipeline's own barrier does not
+ * know the errors of handlers.
+ */
+export async function awaitKey(request: OfKey): Promise<void> {
+  const { caller, services } = request
+  const key = findKey(request, (request.params as { name: string }).name)
+  const { users } = domainOf(request)
+  const isUsable =
+    key !== undefined && (caller.role !== 'Operator' || isUsableWith(key.entry, users.tagsOfCaller(caller)))
+  if (!isUsable) await services.appliance.replica?.barrier()
+}
 
 function versionOf(request: OfKey, { entry, type }: WireKey) {
   const { keys } = domainOf(request)
@@ -169,6 +183,7 @@ export const keyDeclarations = [
     summary: 'A key, with its public part.',
     states: OPERATIONAL,
     access: READERS,
+    prepare: awaitKey,
     answers: ANSWER,
     handle: (request) => {
       const key = findKey(request, nameIn(request))

@@ -13,7 +13,7 @@ import { batchOf, countItems, decoded, type Fields, flag, jsonBody, text } from 
 import { bytesOf, payloadOf, versioned } from './ciphertext.ts'
 import { checkVersion } from './data.ts'
 import { digestOf, HASHES, INPUT, verifyMac } from './hash.ts'
-import { findKey, isRaw, nameIn, type OfKey, type WireKey } from './keys.ts'
+import { awaitKey, findKey, isRaw, nameIn, type OfKey, type WireKey } from './keys.ts'
 import { expectTags } from './use.ts'
 
 const ANSWER = { status: 200, json: z.unknown() } as const
@@ -172,6 +172,7 @@ const common = {
   states: OPERATIONAL,
   access: OPERATORS,
   audit: 'use',
+  prepare: awaitKey,
   body: jsonBody,
   answers: ANSWER,
   facts: countItems,
@@ -195,6 +196,7 @@ export const signatureDeclarations = [
       summary: 'A public key.',
       states: OPERATIONAL,
       access: READERS,
+      prepare: awaitKey,
       query,
       answers: ANSWER,
       handle: exportPublic,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
+import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { expect } from '../../support/appliance.ts'
 import type { Rig } from '../../support/in-process.ts'
 import { ADMIN, logIn, say, switchWire, wiredRig } from './rig.ts'
@@ -42,6 +43,25 @@ describe('attacks', () => {
       return decrypt(key, mode, message, nonce, associatedData)
     }
     return { reached: reached.promise, release: released.resolve }
+  }
+
+  async function expectStatus(status: number, ...[method, path, asked]: [string, string, object]): Promise<void> {
+    assert.equal((await say(rig, method, path, asked)).status, status, path)
+  }
+
+  /** As a node of a cluster, on which changes of other nodes arrive with the barrier. */
+  async function lagging(act: (hasArrived: () => boolean) => Promise<void>): Promise<void> {
+    let n = 1
+    const barrier = async () => {
+      n = 2
+    }
+    const value = Object.defineProperty({ barrier }, 'n', { get: () => n })
+    Object.defineProperty(rig.appliance, 'replica', { configurable: true, value })
+    try {
+      await act(() => n === 2)
+    } finally {
+      Reflect.deleteProperty(rig.appliance, 'replica')
+    }
   }
 
   test('a batch with a wrong item gives nothing out once its token was revoked', async () => {
@@ -108,26 +128,34 @@ describe('attacks', () => {
     const json = { name: 'ci' }
     const { token } = (await expect(201, rig.call('POST', '/users/web/access-keys', { as: 'web', json }))).json()
     const { tokens } = rig.appliance.open()
-    let n = 1
-    t.mock.method(tokens, 'read', (text: string) =>
-      n === 1 ? null : Object.getPrototypeOf(tokens).read.call(tokens, text),
-    )
-    Object.defineProperty(rig.appliance, 'replica', {
-      configurable: true,
-      value: {
-        get n() {
-          return n
-        },
-        barrier: async () => {
-          n = 2
-        },
-      },
+    await lagging((hasArrived) => {
+      const read = tokens.read.bind(tokens)
+      t.mock.method(tokens, 'read', (text: string) => (hasArrived() ? read(text) : null))
+      return expectStatus(200, 'GET', 'auth/token/lookup-self', { token })
     })
-    try {
-      assert.equal((await say(rig, 'GET', 'auth/token/lookup-self', { token })).status, 200)
-    } finally {
-      Reflect.deleteProperty(rig.appliance, 'replica')
-    }
+  })
+
+  test('a key and a tag are missed only when the changes of other nodes have arrived', async (t) => {
+    const { keys, users } = rig.appliance.open()
+    const [peek, tagsOf] = [keys.peek.bind(keys), users.tagsOfCaller.bind(users)]
+    const given = { token: web, body: { plaintext: SECRET, input: SECRET } }
+    const asked = ['encrypt/app', 'datakey/plaintext/app', 'hmac/app', 'sign/signer'].map(
+      (path) => ['POST', path] as const,
+    )
+    for (const [method, path] of [...asked, ['GET', 'keys/app'], ['GET', 'export/public-key/signer']] as const)
+      await lagging((hasArrived) => {
+        t.mock.method(keys, 'peek', (...of: Parameters<typeof peek>) => (hasArrived() ? peek(...of) : undefined))
+        return expectStatus(200, method, `transit/${path}`, method === 'GET' ? { token: web } : given)
+      })
+    const as = { as: 'admin' }
+    await expect(204, rig.call('PUT', '/keys/app/restrictions/tags/berlin', as))
+    await expect(204, rig.call('PUT', '/users/web/tags/berlin', as))
+    await lagging((hasArrived) => {
+      t.mock.method(users, 'tagsOfCaller', (caller: Caller) => (hasArrived() ? tagsOf(caller) : []))
+      return expectStatus(200, 'POST', 'transit/encrypt/app', given)
+    })
+    assert.equal((await say(rig, 'POST', 'transit/encrypt/none', given)).status, 400)
+    await expect(204, rig.call('DELETE', '/keys/app/restrictions/tags/berlin', as))
   })
 
   test('a login that waited over a new passphrase gets no token under the new one', async () => {
