@@ -47,14 +47,20 @@ export function wipe(...secrets: readonly (Secret | null | undefined)[]): void {
   for (const secret of secrets) secret?.fill(0)
 }
 
-/** Every secret in a value that was parsed, but for streams; those that were given back already are left out. */
+/**
+ * Every secret in a value that was parsed, but for streams; those that were given back already are left out. With a list of its own instead
+ * of recursion: a value may be nested deeper than the stack.
+ */
 export function wipeIn(value: unknown): void {
-  if (value instanceof Uint8Array) {
-    if (!(value.buffer as ArrayBuffer).detached) wipe(value)
-  } else if (Array.isArray(value)) value.forEach(wipeIn)
-  else if (value instanceof Map) for (const part of value.values()) wipeIn(part)
-  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
-    Object.values(value).forEach(wipeIn)
+  const left = [value]
+  while (left.length > 0) {
+    const one = left.pop()
+    if (one instanceof Uint8Array) {
+      if (!(one.buffer as ArrayBuffer).detached) wipe(one)
+    } else if (one instanceof Map) for (const part of one.values()) left.push(part)
+    else if (typeof one === 'object' && one !== null && !(Symbol.asyncIterator in one))
+      for (const part of Object.values(one)) left.push(part)
+  }
 }
 
 /** Wipes. Memory of its own is given back at once, the array is empty then: to leave it to the collector costs more. */

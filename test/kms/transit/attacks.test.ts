@@ -109,6 +109,16 @@ describe('attacks', () => {
     }
   })
 
+  test('a member that nests as deep as a body may does no harm', async () => {
+    for (const open of ['[', '{"a":']) {
+      const close = open === '[' ? ']' : '}'
+      const nested = `${open.repeat(16_000)}1${close.repeat(16_000)}`
+      const body = `{"plaintext":"${SECRET}","other":${nested}}`
+      const { status, body: answer } = await say(rig, 'POST', 'transit/encrypt/app', { token: web, body })
+      assert.deepEqual([status, answer.errors], [200, undefined], open)
+    }
+  })
+
   test('a plaintext that cannot be encrypted anew is wiped', async (t) => {
     let message: Uint8Array | undefined
     const { decrypt } = rig.pool
