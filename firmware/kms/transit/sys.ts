@@ -91,7 +91,8 @@ const MOUNT = {
 /** Rights of the roles below a path. */
 const CAPABILITIES: readonly [path: RegExp, operator: readonly string[], administrator: readonly string[]][] = [
   [/^transit\/keys(\/|$)/, ['list', 'read'], ['create', 'delete', 'list', 'read', 'update']],
-  [/^transit\/(encrypt|decrypt|rewrap|datakey|hmac|random|hash)(\/|$)/, ['update'], ['deny']],
+  [/^transit\/(encrypt|decrypt|rewrap|datakey|hmac|sign|verify|random|hash)(\/|$)/, ['update'], ['deny']],
+  [/^transit\/export\/public-key(\/|$)/, ['read'], ['read']],
   [/^auth\/token\/(lookup-self)$/, ['read'], ['read']],
   [/^(auth\/token\/\w[\w-]*|sys\/capabilities-self)$/, ['update'], ['update']],
   [/^sys\/mounts$/, ['read'], ['read']],

@@ -5,6 +5,8 @@ import { test } from 'node:test'
 import { TRANSIT_DECLARATIONS } from '../../../firmware/kms/transit/dialect.ts'
 import { logIn, say, switchWire, wiredRig } from './rig.ts'
 
+const CAPABILITY = { POST: 'update', GET: 'read', LIST: 'list', DELETE: 'delete' } as const
+
 const READERS = /^(LIST|GET) \/v1\/(transit|sys)\/|^(GET|POST) \/v1\/auth\/token\/|capabilities-self/
 const ADMINISTRATORS = /^(POST|DELETE) \/v1\/transit\/keys\//
 
@@ -36,4 +38,25 @@ test('an administrator makes keys and uses none, an operator the other way round
     }
   }
   assert.ok(asked >= 40, String(asked))
+})
+
+test('capabilities-self says of each path what the roles may do there', async (t) => {
+  const rig = await wiredRig()
+  t.after(() => rig.close())
+  await switchWire(rig, 'on')
+  for (const user of ['admin', 'web'] as const) {
+    const token = await logIn(rig, user)
+    for (const { method, path, access } of TRANSIT_DECLARATIONS) {
+      if (access === 'public' || path.includes('/internal/')) continue
+      const asked = path.replace('/v1/', '').replace(':kind', 'public-key').replace(/:\w+/g, 'x')
+      const { body } = await say(rig, 'POST', 'sys/capabilities-self', { token, body: { path: asked } })
+      const capability = CAPABILITY[method as keyof typeof CAPABILITY]
+      const isAllowed = rolesOf(`${method} ${path}`).includes(user)
+      assert.equal(
+        body.capabilities.includes(capability),
+        isAllowed,
+        `${user}: ${method} ${asked} ${body.capabilities}`,
+      )
+    }
+  }
 })
