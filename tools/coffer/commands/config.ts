@@ -161,6 +161,17 @@ export const CONFIG: Command[] = [
     (api, status) => api.setConsole({ status }),
   ),
   {
+    words: 'config interfaces',
+    summary: 'Show or set whether the appliance serves the transit API.',
+    roles,
+    options: {
+      transit: { value: 'ON|OFF', choices: ['on', 'off'], summary: "OpenBao's transit API on or off" },
+      'token-hours': { value: 'N', summary: 'lifetime of its login tokens; default: 24' },
+    },
+    example: 'coffer config interfaces --transit off',
+    run: interfaces,
+  },
+  {
     words: 'config time',
     arguments: '[TIME]',
     summary: 'Show or set the time; "now" is the time of this computer.',
@@ -301,4 +312,13 @@ function needed(input: OptionValues, name: string): string {
   const value = input.text(name)
   if (value === undefined) throw usage(`--${name} is missing`)
   return value
+}
+
+async function interfaces({ client, output }: CommandContext, input: OptionValues): Promise<void> {
+  const api = client()
+  const now = await api.interfaces()
+  const transit = input.text('transit') as typeof now.transit | undefined
+  const tokenHours = input.number('token-hours')
+  if (transit === undefined && tokenHours === undefined) return output.result(now)
+  await api.setInterfaces({ transit: transit ?? now.transit, tokenHours: tokenHours ?? now.tokenHours })
 }

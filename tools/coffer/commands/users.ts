@@ -3,7 +3,7 @@
 import type { NewUser, Role, UserPage } from '../../../firmware/client/types.ts'
 import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
-import { usage } from '../failure.ts'
+import { EXIT, Failure, usage } from '../failure.ts'
 import { table } from '../output.ts'
 import { certain, ROLES } from './start.ts'
 
@@ -99,6 +99,40 @@ export const USERS: Command[] = [
     run: ({ client }, { arguments: [id = '', tag = ''] }) => client().deleteUserTag(id, tag),
   },
   {
+    words: 'access-key list',
+    arguments: '[USER]',
+    summary: 'List the access keys of a user, by default your own.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer access-key list',
+    run: async ({ client, output, user }, { arguments: [id = user()] }) => {
+      const keys = await client().accessKeys(id)
+      const cells = keys.map(({ id, name, created }) => [id, name, created])
+      output.result(keys, () => table(['ID', 'NAME', 'CREATED'], cells))
+    },
+  },
+  {
+    words: 'access-key create',
+    arguments: 'NAME',
+    summary: 'Create an access key of yours and print its token, which is shown only once.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer access-key create backup-server',
+    run: async ({ client, output, user }, { arguments: [name = ''] }) => {
+      const key = await client().addAccessKey(user(), name)
+      output.result(key, () => key.token)
+    },
+  },
+  {
+    words: 'access-key delete',
+    arguments: 'KEY [USER]',
+    summary: 'Delete an access key of a user, by default your own; KEY is its id or name.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer access-key delete backup-server',
+    run: async ({ client, user }, { arguments: [key = '', id = user()] }) => {
+      const api = client()
+      await api.deleteAccessKey(id, await accessKeyId(api, id, key))
+    },
+  },
+  {
     words: 'namespace list',
     summary: 'List namespaces.',
     roles: A,
@@ -139,6 +173,15 @@ export const USERS: Command[] = [
     },
   },
 ]
+
+async function accessKeyId(api: ReturnType<CommandContext['client']>, user: string, key: string): Promise<string> {
+  const found = (await api.accessKeys(user)).filter(({ id, name }) => id === key || name === key)
+  const [first, second] = found
+  if (first === undefined) throw new Failure(EXIT.refused, `${user} has no access key ${key}`)
+  if (second !== undefined)
+    throw new Failure(EXIT.refused, `${user} has ${found.length} access keys named ${key}: give the id`)
+  return first.id
+}
 
 async function namespaceQuota({ client, output }: CommandContext, input: OptionValues): Promise<void> {
   const [id = ''] = input.arguments
