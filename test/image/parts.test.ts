@@ -197,7 +197,7 @@ test(
     }
     assert.throws(
       () => licenseOf({ path: 'example.org/x', text: 'All rights reserved.' }),
-      /^Error: example.org\/x has no licence/,
+      /^Error: example.org\/x has no license/,
     )
     assert.equal(licenseOf({ path: 'x', text: 'Redistributions in binary form ...\nNeither the name' }), 'BSD-3-Clause')
   },
