@@ -189,7 +189,7 @@ async function make(version: string): Promise<void> {
     const bot = await fillChat(port!, account)
     await configure(first)
     await stop(first)
-    // What is recorded was read from the disk, in its order.
+    // Read from the disk before it is recorded, since the order of members may differ from that in memory.
     const coffer = await start()
     const chatPort = (await reach(coffer, 'running')).port!
     const record: FixtureRecord = {

@@ -147,7 +147,7 @@ for (const version of fixtureVersions()) {
     assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat')
     await keyOf(port!) // by the password of then
     await verifyAudit(t, coffer, fixture)
-    // What was recorded does not depend on the year in which the test runs.
+    // The answers are the same in a later year, so the fixture does not age.
     await expect(204, coffer.call('PUT', '/config/time', { as: ADMIN, json: { time: LATER } }))
     assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat, years later')
   })

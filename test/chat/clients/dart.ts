@@ -7,7 +7,7 @@
 export type Value = unknown
 type Scope = ReadonlyMap<string, Value>
 type Expression = (scope: Scope) => Value
-/** What is written by hand in Dart. */
+/** A constructor or function that is not generated but written by hand in Dart. */
 export type Native = (...values: Value[]) => Value
 
 export interface Decoders {

@@ -86,7 +86,7 @@ function decodes(app: App, event: Record<string, unknown>): void {
   }
 }
 
-/** What a new snapshot holds something of in each of its lists. */
+/** Fills the organization, so that no list of a register answer is empty. */
 async function furnish(): Promise<void> {
   const { owner } = rig
   changeOperatorSettings(rig.chat.realm, { ownerFullContentAccess: true })

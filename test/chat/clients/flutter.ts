@@ -124,7 +124,7 @@ function eventClasses(source: string): Map<string, string> {
   return classes
 }
 
-/** What `TypingEvent.fromJson` checks besides. */
+/** Applies the checks of `TypingEvent.fromJson`, which is written by hand. */
 function typed(name: string, value: Value): Value {
   if (name !== 'TypingEvent') return value
   const { messageType, streamId, topic, recipientIds } = value as Json

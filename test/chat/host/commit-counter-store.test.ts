@@ -1,4 +1,4 @@
-/** What the appliance keeps of the chat's commits, and when it reaches the disk. */
+/** The appliance counts the chat's commits; the tests hold when a count reaches the disk. */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -47,7 +47,7 @@ const LEFT_OUT =
 /** Objects in it hold one list of objects at most. */
 const WEBHOOKS = /"realm_incoming_webhook_bots":\[(?:\{(?:[^[\]]|\[[^\]]*\])*?\},?)*\],/
 
-/** What differs on purpose: the unset icon (contract 3.9), and kinds of incoming webhooks that have come since. */
+/** Removes the intended differences: the unset icon (contract 3.9), and kinds of incoming webhooks that were added since. */
 const normal = (answer: string): string =>
   answer
     .replaceAll(/https:\/\/secure\.gravatar\.com\/avatar\/\w+\?d=identicon&version=1/g, '')

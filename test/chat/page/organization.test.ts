@@ -1,5 +1,5 @@
 // @test long 205
-/** What owners and administrators do in the page. */
+/** Owners and administrators run the organization in the page. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -162,7 +162,7 @@ test('an account is made, promoted, given a password link, deactivated with its 
   await emil.page.getByLabel('New password', { exact: true }).fill('short')
   await emil.page.getByRole('button', { name: 'Set the password' }).click()
   await emil.page.getByText('That did not work').waitFor()
-  await emil.page.getByLabel('New password', { exact: true }).fill('chosen by emil himself')
+  await emil.page.getByLabel('New password', { exact: true }).fill('chosen by emil alone')
   await emil.page.getByRole('button', { name: 'Set the password' }).click()
   await heading(emil.page, 'Inbox')
   assert.ok(!emil.page.url().includes('password'))

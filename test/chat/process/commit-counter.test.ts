@@ -1,4 +1,4 @@
-/** What is kept of the databases' commits, and what an older copy looks like. */
+/** Counts of the databases' commits, and how an older copy of a database is recognized by them. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

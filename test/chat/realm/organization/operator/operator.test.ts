@@ -1,4 +1,4 @@
-/** What the appliance's administrator does for the organization. */
+/** The appliance's administrator changes the organization's settings and lets owners in again. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
