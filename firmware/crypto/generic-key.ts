@@ -4,23 +4,11 @@ import { createHmac } from 'node:crypto'
 import { CofferError } from '../base/error.ts'
 import { copySecret, wipe } from '../base/secret.ts'
 import { decryptAesCbc, encryptAesCbc } from './aes.ts'
-import { type DecryptMode, type EncryptMode, HMAC_HASHES, type HmacMode, type SignMode } from './types.ts'
+import { HMAC_HASHES, type HmacMode, type OpenedKey, type SignMode } from './types.ts'
 import { openXaes, type XaesKey } from './xaes.ts'
 
-interface OpenedGenericKey {
-  sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
-  decrypt(
-    mode: DecryptMode,
-    encrypted: Uint8Array,
-    iv: Uint8Array | undefined,
-    associatedData: Uint8Array | undefined,
-  ): Uint8Array
-  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array, associatedData: Uint8Array | undefined): Uint8Array
-  wipe(): void
-}
-
 /** Copies the key, until `wipe`. */
-export function openGenericKey(key: Uint8Array): OpenedGenericKey {
+export function openGenericKey(key: Uint8Array): OpenedKey {
   const secret = copySecret(key)
   let xaes: XaesKey | undefined
   const openedXaes = (): XaesKey => {

@@ -133,3 +133,17 @@ export interface CryptoPool {
   forgetAll(): void
   close(): Promise<void>
 }
+
+/** An opened private key of any type. */
+export interface OpenedKey {
+  /** Throws CofferError `invalid` if the key does not support the operation. The caller owns the results. */
+  sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
+  decrypt(
+    mode: DecryptMode,
+    encrypted: Uint8Array,
+    iv: Uint8Array | undefined,
+    associatedData: Uint8Array | undefined,
+  ): Uint8Array
+  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array, associatedData: Uint8Array | undefined): Uint8Array
+  wipe(): void
+}

@@ -2,9 +2,9 @@
 
 import { constants, createPrivateKey, sign } from 'node:crypto'
 import { encodePkcs8 } from '../../firmware/crypto/encoding/pkcs8.ts'
-import { importKey, type OpenedKey } from '../../firmware/crypto/pool/operations.ts'
+import { importKey } from '../../firmware/crypto/pool/operations.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
-import type { KeyPair, KeyType } from '../../firmware/crypto/types.ts'
+import type { KeyPair, KeyType, OpenedKey } from '../../firmware/crypto/types.ts'
 
 export * from '../../firmware/crypto/pool/operations.ts'
 

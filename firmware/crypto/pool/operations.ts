@@ -10,20 +10,7 @@ import { type Random, systemRandom } from '../random.ts'
 import { wipeRsaKey } from '../rsa/encoding.ts'
 import type { OpenedRsa, RsaClaims, RsaPrivateKey } from '../rsa/private-key.ts'
 import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from '../rsa/private-key.ts'
-import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from '../types.ts'
-
-export interface OpenedKey {
-  /** Throws CofferError `invalid` if the key does not support the operation. The caller owns the results. */
-  sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
-  decrypt(
-    mode: DecryptMode,
-    encrypted: Uint8Array,
-    iv: Uint8Array | undefined,
-    associatedData: Uint8Array | undefined,
-  ): Uint8Array
-  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array, associatedData: Uint8Array | undefined): Uint8Array
-  wipe(): void
-}
+import type { KeyPair, KeyType, OpenedKey } from '../types.ts'
 
 /** Opens a stored private key; copies the necessary bytes. */
 export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): OpenedKey {

@@ -12,7 +12,7 @@ import { wipeStack } from '../engine/stack.ts'
 import { deriveKey } from '../kdf.ts'
 import { type Random, systemRandom } from '../random.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
-import type { KeyPair } from '../types.ts'
+import type { KeyPair, OpenedKey } from '../types.ts'
 import { verifies } from '../verification.ts'
 import { knownAnswers } from './known-answers.ts'
 import { type MessageBatch, Packer, Unpacker } from './message-encoding.ts'
@@ -27,7 +27,7 @@ import {
   type WorkerStart,
   wipeTask,
 } from './messages.ts'
-import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
+import { generateKey, importKey, importRsaKey, openKey } from './operations.ts'
 import { warmUpSteps } from './warm-up.ts'
 
 const SHORT_MS = 0.3 // while operations take less time, an answer waits for up to fifteen following ones
