@@ -1,10 +1,14 @@
 /** Answers in the form of OpenBao. CONTRACT.md, "Answers". */
 
 import { randomUUID } from 'node:crypto'
+import * as z from 'zod'
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { errorReply, RequestError } from '../../http/errors.ts'
 import { jsonReply, type Reply } from '../../http/reply.ts'
+
+/** Answers of endpoints, for their declarations. */
+export const ANSWER = { status: 200, json: z.unknown() } as const
 
 const DENIED = '1 error occurred:\n\t* permission denied\n\n'
 

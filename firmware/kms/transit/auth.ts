@@ -1,7 +1,6 @@
 /** `auth/`: logins with the passphrase of a user. CONTRACT.md, "Login". */
 
 import { hash } from 'node:crypto'
-import * as z from 'zod'
 import { defined } from '../../base/defined.ts'
 import { wipe } from '../../base/secret.ts'
 import { declare, domainOf, OPERATIONAL, type Services } from '../api/services.ts'
@@ -9,10 +8,8 @@ import { USER_ID_PATTERN, userPrefix } from '../domain/identifiers.ts'
 import type { Role } from '../domain/roles.ts'
 import type { LoginMethod, Token } from '../domain/tokens.ts'
 import type { DialectRequest } from '../pipeline/dialect.ts'
-import { answer, invalid, TransitError } from './answers.ts'
+import { ANSWER, answer, invalid, TransitError } from './answers.ts'
 import { type Fields, jsonBody, text } from './body.ts'
-
-const ANSWER = { status: 200, json: z.unknown() } as const
 
 interface Login {
   services: Services

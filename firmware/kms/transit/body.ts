@@ -1,5 +1,6 @@
 /** Bodies as OpenBao reads them: lenient in types, strict in base64. CONTRACT.md, "Bodies". */
 
+import * as z from 'zod'
 import { readBase64 } from '../../base/base64.ts'
 import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
@@ -10,6 +11,9 @@ import { invalid } from './answers.ts'
 
 /** Members by name; those that are null are absent. */
 export type Fields = Readonly<Record<string, unknown>>
+
+/** Parameters of a query are read one by one; unknown ones are ignored. */
+export const anyQuery = z.record(z.string(), z.string())
 
 const BATCH_MAX = 1000 // items; two threads take a tenth of a second for them
 

@@ -1,20 +1,18 @@
 /** `transit/encrypt`, `decrypt`, `rewrap` and `datakey`. CONTRACT.md, "Data". */
 
 import { concatBytes } from '@noble/hashes/utils.js'
-import * as z from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
 import { wipe, wipeIn } from '../../base/secret.ts'
 import { XAES_NONCE_BYTES } from '../../crypto/xaes.ts'
-import { declare, domainOf, OPERATIONAL, OPERATORS } from '../api/services.ts'
+import { declare, domainOf } from '../api/services.ts'
 import { answer, invalid } from './answers.ts'
 import { inBatches } from './batch.ts'
-import { bytes, countItems, decoded, type Fields, integer, jsonBody, text } from './body.ts'
+import { bytes, decoded, type Fields, integer, text } from './body.ts'
 import { bytesOf, versioned } from './ciphertext.ts'
 import { AES } from './key-types.ts'
-import { awaitKey, findKey, nameIn, type OfKey } from './keys.ts'
-import { expectTags } from './use.ts'
+import { findKey, nameIn, type OfKey } from './keys.ts'
+import { expectTags, KEY_USE } from './use.ts'
 
-const ANSWER = { status: 200, json: z.unknown() } as const
 const SHORTEST = XAES_NONCE_BYTES + 16
 
 type Asked = OfKey & { address: string; body: Fields }
@@ -105,20 +103,9 @@ async function dataKey(request: Asked) {
   return answer({ ciphertext: await encrypt(request, name, key, request.body), key_version: 1, ...shown })
 }
 
-const common = {
-  method: 'POST',
-  states: OPERATIONAL,
-  access: OPERATORS,
-  audit: 'use',
-  prepare: awaitKey,
-  body: jsonBody,
-  answers: ANSWER,
-  facts: countItems,
-} as const
-
 export const dataDeclarations = [
   declare({
-    ...common,
+    ...KEY_USE,
     path: '/v1/transit/encrypt/:name',
     summary: 'Encrypts.',
     handle: (request) => {
@@ -127,7 +114,7 @@ export const dataDeclarations = [
     },
   }),
   declare({
-    ...common,
+    ...KEY_USE,
     path: '/v1/transit/decrypt/:name',
     summary: 'Decrypts.',
     handle: (request) => {
@@ -137,7 +124,7 @@ export const dataDeclarations = [
     },
   }),
   declare({
-    ...common,
+    ...KEY_USE,
     path: '/v1/transit/rewrap/:name',
     summary: 'Decrypts and encrypts anew, without showing the plaintext.',
     handle: (request) => {
@@ -146,7 +133,7 @@ export const dataDeclarations = [
     },
   }),
   declare({
-    ...common,
+    ...KEY_USE,
     path: '/v1/transit/datakey/:kind/:name',
     summary: 'A random key, encrypted.',
     handle: dataKey,

@@ -1,21 +1,19 @@
 /** `transit/random`, `hash` and `hmac`. CONTRACT.md, "Data". */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import * as z from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
 import { wipe } from '../../base/secret.ts'
 import { HMAC_HASHES, type HmacMode } from '../../crypto/types.ts'
 import { declare, domainOf, OPERATIONAL, OPERATORS } from '../api/services.ts'
-import { answer, invalid } from './answers.ts'
+import { ANSWER, answer, invalid } from './answers.ts'
 import { inBatches } from './batch.ts'
-import { countItems, decoded, type Fields, jsonBody, text } from './body.ts'
+import { decoded, type Fields, jsonBody, text } from './body.ts'
 import { bytesOf, versioned } from './ciphertext.ts'
 import { checkVersion } from './data.ts'
 import { AES, HMAC } from './key-types.ts'
-import { awaitKey, findKey, nameIn, type OfKey } from './keys.ts'
-import { expectTags } from './use.ts'
+import { findKey, nameIn, type OfKey } from './keys.ts'
+import { expectTags, KEY_USE } from './use.ts'
 
-const ANSWER = { status: 200, json: z.unknown() } as const
 const RANDOM = { default: 32, max: 131_072 }
 const SOURCES = ['platform', 'seal', 'all'] // all of them are the operating system
 
@@ -126,14 +124,6 @@ export const hashDeclarations = [
     declare({ ...common, path: `/v1/transit/hash${end}`, summary: 'A hash.', audit: 'none', handle: hash }),
   ),
   ...['', '/:hash'].map((end) =>
-    declare({
-      ...common,
-      path: `/v1/transit/hmac/:name${end}`,
-      summary: 'A MAC.',
-      audit: 'use',
-      prepare: awaitKey,
-      facts: countItems,
-      handle: mac,
-    }),
+    declare({ ...KEY_USE, path: `/v1/transit/hmac/:name${end}`, summary: 'A MAC.', handle: mac }),
   ),
 ]

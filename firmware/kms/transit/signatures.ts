@@ -1,22 +1,19 @@
 /** `transit/sign`, `verify` and `export/public-key`. CONTRACT.md, "Signatures". */
 
 import { p256, p384, p521 } from '@noble/curves/nist.js'
-import * as z from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
 import { CURVES, isEcKeyType } from '../../crypto/algorithms.ts'
 import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
 import type { KeyType, SignMode } from '../../crypto/types.ts'
-import { declare, domainOf, OPERATIONAL, OPERATORS, READERS } from '../api/services.ts'
-import { answer, denied, invalid, missing } from './answers.ts'
+import { declare, domainOf, OPERATIONAL, READERS } from '../api/services.ts'
+import { ANSWER, answer, denied, invalid, missing } from './answers.ts'
 import { inBatches } from './batch.ts'
-import { batchOf, countItems, decoded, type Fields, flag, jsonBody, text } from './body.ts'
+import { anyQuery, batchOf, decoded, type Fields, flag, text } from './body.ts'
 import { bytesOf, payloadOf, versioned } from './ciphertext.ts'
 import { checkVersion } from './data.ts'
 import { digestOf, HASHES, INPUT, verifyMac } from './hash.ts'
 import { awaitKey, findKey, isRaw, nameIn, type OfKey, type WireKey } from './keys.ts'
-import { expectTags } from './use.ts'
-
-const ANSWER = { status: 200, json: z.unknown() } as const
+import { expectTags, KEY_USE } from './use.ts'
 
 type Asked = OfKey & { address: string; body: Fields }
 
@@ -167,23 +164,11 @@ function exportPublic(request: OfKey & { query: Readonly<Record<string, string>>
   return answer({ name: entry.id, type: type.name, keys: { 1: shown } })
 }
 
-const common = {
-  method: 'POST',
-  states: OPERATIONAL,
-  access: OPERATORS,
-  audit: 'use',
-  prepare: awaitKey,
-  body: jsonBody,
-  answers: ANSWER,
-  facts: countItems,
-} as const
-const query = z.record(z.string(), z.string())
-
 export const signatureDeclarations = [
   ...['', '/:hash'].flatMap((end) => [
-    declare({ ...common, path: `/v1/transit/sign/:name${end}`, summary: 'Signs.', handle: sign }),
+    declare({ ...KEY_USE, path: `/v1/transit/sign/:name${end}`, summary: 'Signs.', handle: sign }),
     declare({
-      ...common,
+      ...KEY_USE,
       path: `/v1/transit/verify/:name${end}`,
       summary: 'Whether a signature or a MAC is right.',
       handle: verify,
@@ -197,7 +182,7 @@ export const signatureDeclarations = [
       states: OPERATIONAL,
       access: READERS,
       prepare: awaitKey,
-      query,
+      query: anyQuery,
       answers: ANSWER,
       handle: exportPublic,
     }),

@@ -1,12 +1,11 @@
 /** `sys/`: state, mounts and capabilities. CONTRACT.md, "Paths". */
 
 import { hash } from 'node:crypto'
-import * as z from 'zod'
 import { defined } from '../../base/defined.ts'
 import type { ApplianceState } from '../../base/states.ts'
 import { declare, OPERATIONAL, READERS, type Services } from '../api/services.ts'
-import { answer, denied, sealed } from './answers.ts'
-import { jsonBody } from './body.ts'
+import { ANSWER, answer, denied, sealed } from './answers.ts'
+import { anyQuery, jsonBody } from './body.ts'
 
 /** The version of the API, not of the build: clients compare it. */
 const VERSION = '2.7.2+coffer'
@@ -14,8 +13,6 @@ const CLUSTER_NAME = 'coffer'
 const COMMIT_DATE = '2026-11-28T00:00:00Z'
 
 const ALL_STATES: readonly ApplianceState[] = ['Unprovisioned', 'Locked', 'Operational', 'Failed']
-const NO_BODY = { status: 200, json: z.unknown() } as const
-const query = z.record(z.string(), z.string())
 
 interface Asked {
   services: Services
@@ -118,8 +115,8 @@ export const sysDeclarations = [
     summary: 'The state, also as a status that the query chooses.',
     states: ALL_STATES,
     access: 'public',
-    query,
-    answers: NO_BODY,
+    query: anyQuery,
+    answers: ANSWER,
     handle: (request) => ({ status: healthStatus(request), reply: health(request) }),
   }),
   declare({
@@ -128,7 +125,7 @@ export const sysDeclarations = [
     summary: 'The state as that of a seal.',
     states: ALL_STATES,
     access: 'public',
-    answers: NO_BODY,
+    answers: ANSWER,
     handle: (request) => ({ status: 200, reply: sealStatus(request) }),
   }),
   declare({
@@ -137,7 +134,7 @@ export const sysDeclarations = [
     summary: 'Whether the appliance is provisioned.',
     states: ALL_STATES,
     access: 'public',
-    answers: NO_BODY,
+    answers: ANSWER,
     handle: (request) => ({ status: 200, reply: { initialized: isInitialized(request) } }),
   }),
   declare({
@@ -146,7 +143,7 @@ export const sysDeclarations = [
     summary: 'Says that there is no leader.',
     states: ALL_STATES,
     access: 'public',
-    answers: NO_BODY,
+    answers: ANSWER,
     handle: (request) => {
       if (!isInitialized(request)) throw sealed()
       return { status: 200, reply: { ha_enabled: false } }
@@ -158,7 +155,7 @@ export const sysDeclarations = [
     summary: 'The one mount.',
     states: OPERATIONAL,
     access: READERS,
-    answers: NO_BODY,
+    answers: ANSWER,
     handle: () => answer({ 'transit/': MOUNT }, { beside: { 'transit/': MOUNT } }),
   }),
   declare({
@@ -167,7 +164,7 @@ export const sysDeclarations = [
     summary: 'The mount, for the command bao.',
     states: OPERATIONAL,
     access: READERS,
-    answers: NO_BODY,
+    answers: ANSWER,
     handle: ({ params }) => {
       if ((params as { mount: string }).mount !== 'transit') throw denied()
       return answer({ ...MOUNT, path: 'transit/' })
@@ -181,7 +178,7 @@ export const sysDeclarations = [
     access: READERS,
     audit: 'none',
     body: jsonBody,
-    answers: NO_BODY,
+    answers: ANSWER,
     handle: ({ body, caller }) => {
       const paths = pathsOf(body)
       const all = Object.fromEntries(paths.map((path) => [path, capabilities(path, caller.role)]))

@@ -1,17 +1,14 @@
 /** `auth/token/`: tokens about themselves, and tokens made of others. CONTRACT.md, "Tokens". */
 
-import * as z from 'zod'
 import { formatTime } from '../../base/clock.ts'
 import { defined } from '../../base/defined.ts'
 import { declare, domainOf, OPERATIONAL, READERS, type Services } from '../api/services.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Token } from '../domain/tokens.ts'
 import type { DialectRequest } from '../pipeline/dialect.ts'
-import { answer, denied } from './answers.ts'
+import { ANSWER, answer, denied } from './answers.ts'
 import { authOf, entityOf, isOrphan, metadataOf, policiesOf, tokenLifetime } from './auth.ts'
 import { duration, type Fields, jsonBody, text } from './body.ts'
-
-const ANSWER = { status: 200, json: z.unknown() } as const
 
 interface Asked {
   services: Services
@@ -141,22 +138,15 @@ export const tokenDeclarations = [
     body: jsonBody,
     handle: revoke,
   }),
-  declare({
-    ...common,
-    method: 'POST',
-    path: '/v1/auth/token/create',
-    summary: 'A token that ends with this one at the latest; with a period, an access key.',
-    addsRecords: true,
-    body: jsonBody,
-    handle: create,
-  }),
-  declare({
-    ...common,
-    method: 'POST',
-    path: '/v1/auth/token/create-orphan',
-    summary: 'The same as create.',
-    addsRecords: true,
-    body: jsonBody,
-    handle: create,
-  }),
+  ...['create', 'create-orphan'].map((name) =>
+    declare({
+      ...common,
+      method: 'POST',
+      path: `/v1/auth/token/${name}`,
+      summary: 'A token that ends with this one at the latest; with a period, an access key.',
+      addsRecords: true,
+      body: jsonBody,
+      handle: create,
+    }),
+  ),
 ]

@@ -1,7 +1,22 @@
+/** Parts of the endpoints that use a key. CONTRACT.md, "Audit". */
+
 import { CofferError } from '../../base/error.ts'
-import { domainOf } from '../api/services.ts'
-import { denied } from './answers.ts'
-import type { OfKey } from './keys.ts'
+import { domainOf, OPERATIONAL, OPERATORS } from '../api/services.ts'
+import { ANSWER, denied } from './answers.ts'
+import { countItems, jsonBody } from './body.ts'
+import { awaitKey, type OfKey } from './keys.ts'
+
+/** Members of each declaration. */
+export const KEY_USE = {
+  method: 'POST',
+  states: OPERATIONAL,
+  access: OPERATORS,
+  audit: 'use',
+  prepare: awaitKey,
+  body: jsonBody,
+  answers: ANSWER,
+  facts: countItems,
+} as const
 
 /** Throws unless the key's tags let the caller use it, with the reason. */
 export function expectTags(
