@@ -1,16 +1,15 @@
 /** Settings of one channel: the account's own, its subscribers, and those that its administrators change. */
 
-import { useSignal } from '@preact/signals'
 import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
 import { addressOfArea, channelAddress } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { isAdministrator, isInGroup, isOwner } from '../model/rights.ts'
 import type { RightHolders } from '../model/types.ts'
-import { GroupSetting } from '../settings/group-setting.tsx'
+import { GroupSettings } from '../settings/group-setting.tsx'
 import { type Choice, Setting, SettingGroup, type SettingRow } from '../settings/setting.tsx'
 import type { AreaProps } from '../views/area.tsx'
-import { ConfirmDialog } from '../views/form-dialog.tsx'
+import { DangerAction } from '../views/form-dialog.tsx'
 import { ViewTitle } from '../views/frame.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
@@ -80,7 +79,6 @@ interface AdministrationProps {
 
 function Administration({ realm, channel, changed }: AdministrationProps) {
   const { stream_id: id, name } = channel
-  const isArchiving = useSignal(false)
   const change = async (values: Record<string, unknown>) => {
     await call('PATCH', `/streams/${id}`, values)
     await changed()
@@ -127,21 +125,13 @@ function Administration({ realm, channel, changed }: AdministrationProps) {
       </section>
       <section class="form">
         <h2>{words.permissions}</h2>
-        {Object.entries(words.channelPermissions).map(([right, label]) => {
-          const bound = realm.permissionBounds.stream[right]
-          return (
-            bound !== undefined && (
-              <GroupSetting
-                key={right}
-                realm={realm}
-                label={label}
-                value={channel[right] as RightHolders}
-                bound={bound}
-                save={(value) => change({ [right]: { new: value } })}
-              />
-            )
-          )
-        })}
+        <GroupSettings
+          realm={realm}
+          labels={words.channelPermissions}
+          bounds={realm.permissionBounds.stream}
+          holdersOf={(right) => channel[right] as RightHolders}
+          save={change}
+        />
       </section>
       <section class="form">
         <h2>{channel.is_archived ? words.archived : words.archive}</h2>
@@ -150,32 +140,19 @@ function Administration({ realm, channel, changed }: AdministrationProps) {
           {channel.is_archived ? (
             <Action onClick={() => void change({ is_archived: false })}>{words.unarchive}</Action>
           ) : (
-            <Action
-              kind="danger"
-              onClick={() => {
-                isArchiving.value = true
+            <DangerAction
+              title={words.archiveNamed(name)}
+              action={words.archive}
+              act={async () => {
+                await call('DELETE', `/streams/${id}`)
+                location.hash = addressOfArea('channels')
               }}
             >
-              {words.archive}
-            </Action>
+              <p>{words.archiveText}</p>
+            </DangerAction>
           )}
         </div>
       </section>
-      {isArchiving.value && (
-        <ConfirmDialog
-          title={words.archiveNamed(name)}
-          action={words.archive}
-          act={async () => {
-            await call('DELETE', `/streams/${id}`)
-            location.hash = addressOfArea('channels')
-          }}
-          close={() => {
-            isArchiving.value = false
-          }}
-        >
-          <p>{words.archiveText}</p>
-        </ConfirmDialog>
-      )}
     </>
   )
 }

@@ -8,7 +8,7 @@ import { isInGroup, mayInRealm } from '../model/rights.ts'
 import type { UserGroup } from '../model/types.ts'
 import { personName } from '../names.ts'
 import { PeoplePicker } from '../people/people-picker.tsx'
-import { GroupSetting } from '../settings/group-setting.tsx'
+import { GroupSettings } from '../settings/group-setting.tsx'
 import { FormDialog } from '../views/form-dialog.tsx'
 import * as words from '../words/en.ts'
 import type { OrganizationProps } from './organization.tsx'
@@ -109,6 +109,14 @@ function MembersDialog({ realm, group, close }: { realm: RealmView; group: UserG
   )
 }
 
+const systemGroupsOnly = (bounds: RealmView['permissionBounds']['group']) =>
+  Object.fromEntries(
+    Object.entries(bounds).map(([right, bound]) => [
+      right,
+      { ...bound, require_system_group: true, allowed_system_groups: [] },
+    ]),
+  )
+
 function PermissionsDialog({ realm, group, close }: { realm: RealmView; group: UserGroup; close: () => void }) {
   return (
     <FormDialog
@@ -117,21 +125,13 @@ function PermissionsDialog({ realm, group, close }: { realm: RealmView; group: U
       act={() => Promise.resolve()}
       close={close}
     >
-      {Object.entries(words.groupPermissions).map(([right, label]) => {
-        const bound = realm.permissionBounds.group[right]
-        return (
-          bound !== undefined && (
-            <GroupSetting
-              key={right}
-              realm={realm}
-              label={label}
-              value={group[right as 'can_mention_group'] ?? -1}
-              bound={{ ...bound, require_system_group: true, allowed_system_groups: [] }}
-              save={(value) => call('PATCH', `/user_groups/${group.id}`, { [right]: { new: value } })}
-            />
-          )
-        )
-      })}
+      <GroupSettings
+        realm={realm}
+        labels={words.groupPermissions}
+        bounds={systemGroupsOnly(realm.permissionBounds.group)}
+        holdersOf={(right) => group[right as 'can_mention_group'] ?? -1}
+        save={(change) => call('PATCH', `/user_groups/${group.id}`, change)}
+      />
     </FormDialog>
   )
 }

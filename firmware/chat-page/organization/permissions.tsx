@@ -3,7 +3,7 @@
 import { call } from '../api.ts'
 import { isOwner } from '../model/rights.ts'
 import type { RightHolders } from '../model/types.ts'
-import { GroupSetting } from '../settings/group-setting.tsx'
+import { GroupSettings } from '../settings/group-setting.tsx'
 import * as words from '../words/en.ts'
 import type { OrganizationProps } from './organization.tsx'
 
@@ -15,29 +15,22 @@ const OF_OWNERS: ReadonlySet<string> = new Set([
   'create_multiuse_invite_group',
 ])
 
+const withoutOwners = (rights: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(rights).filter(([right]) => !OF_OWNERS.has(right)))
+
 export function PermissionsSection({ realm }: OrganizationProps) {
   return (
     <>
       {words.realmPermissions.map(([title, rights]) => (
         <section class="form" key={title}>
           <h2>{title}</h2>
-          {Object.entries(rights)
-            .filter(([right]) => !OF_OWNERS.has(right) || isOwner(realm))
-            .map(([right, label]) => {
-              const bound = realm.permissionBounds.realm[right]
-              return (
-                bound !== undefined && (
-                  <GroupSetting
-                    key={right}
-                    realm={realm}
-                    label={label}
-                    value={realm.organization[right] as RightHolders}
-                    bound={bound}
-                    save={(value) => call('PATCH', '/realm', { [right]: { new: value } })}
-                  />
-                )
-              )
-            })}
+          <GroupSettings
+            realm={realm}
+            labels={isOwner(realm) ? rights : withoutOwners(rights)}
+            bounds={realm.permissionBounds.realm}
+            holdersOf={(right) => realm.organization[right] as RightHolders}
+            save={(change) => call('PATCH', '/realm', change)}
+          />
         </section>
       ))}
     </>

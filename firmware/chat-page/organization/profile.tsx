@@ -1,6 +1,5 @@
 /** Name, description and pictures of the organization, and its end. */
 
-import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
@@ -9,7 +8,7 @@ import { noteFailure } from '../connection.ts'
 import { ownMedia } from '../message/links.ts'
 import { isOwner } from '../model/rights.ts'
 import { SettingGroup, type SettingRow } from '../settings/setting.tsx'
-import { ConfirmDialog } from '../views/form-dialog.tsx'
+import { DangerAction } from '../views/form-dialog.tsx'
 import { Problem } from '../views/problem.tsx'
 import * as words from '../words/en.ts'
 import type { OrganizationProps } from './organization.tsx'
@@ -107,33 +106,19 @@ function RealmPicture(props: {
 }
 
 function EndOfOrganization({ name }: { name: string }) {
-  const isAsked = useSignal(false)
   return (
     <section class="form">
       <h2>{words.endOrganization}</h2>
       <p class="soft">{words.endOrganizationText}</p>
       <div>
-        <Action
-          kind="danger"
-          onClick={() => {
-            isAsked.value = true
-          }}
-        >
-          {words.deactivate}
-        </Action>
-      </div>
-      {isAsked.value && (
-        <ConfirmDialog
+        <DangerAction
           title={words.deactivateNamed(name)}
           action={words.deactivate}
           act={() => call('POST', '/realm/deactivate')}
-          close={() => {
-            isAsked.value = false
-          }}
         >
           <p>{words.endOrganizationText}</p>
-        </ConfirmDialog>
-      )}
+        </DangerAction>
+      </div>
     </section>
   )
 }

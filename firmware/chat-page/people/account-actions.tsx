@@ -7,7 +7,7 @@ import type { RealmView } from '../model/realm.ts'
 import { isOwner } from '../model/rights.ts'
 import type { Participant } from '../model/types.ts'
 import { Setting } from '../settings/setting.tsx'
-import { ConfirmDialog, FormDialog } from '../views/form-dialog.tsx'
+import { DangerAction, FormDialog } from '../views/form-dialog.tsx'
 import * as words from '../words/en.ts'
 import { PasswordLinkButton } from './password-link.tsx'
 
@@ -92,7 +92,6 @@ const DELETE_ALL = 'delete'
 function Deactivation(props: { realm: RealmView; person: Participant; changed: () => void }) {
   const { realm, person, changed } = props
   const { user_id: id, full_name: name, is_bot: isBot } = person
-  const isAsked = useSignal(false)
   const content = useSignal(KEEP)
   const act = async () => {
     if (isBot) await call('DELETE', `/bots/${id}`)
@@ -101,38 +100,19 @@ function Deactivation(props: { realm: RealmView; person: Participant; changed: (
   }
   if (id === realm.ownId) return null
   return (
-    <>
-      <Action
-        kind="danger"
-        onClick={() => {
-          isAsked.value = true
-        }}
-      >
-        {words.deactivate}
-      </Action>
-      {isAsked.value && (
-        <ConfirmDialog
-          title={words.deactivateNamed(name)}
-          action={words.deactivate}
-          act={act}
-          close={() => {
-            isAsked.value = false
-          }}
-        >
-          <p>{isBot ? words.deactivateBotText : words.deactivateText}</p>
-          {!isBot && (
-            <Select
-              label={words.theirContent}
-              bind={content}
-              options={[
-                [KEEP, words.keepContent],
-                [DELETE_ALL, words.deleteContent],
-              ]}
-            />
-          )}
-        </ConfirmDialog>
+    <DangerAction title={words.deactivateNamed(name)} action={words.deactivate} act={act}>
+      <p>{isBot ? words.deactivateBotText : words.deactivateText}</p>
+      {!isBot && (
+        <Select
+          label={words.theirContent}
+          bind={content}
+          options={[
+            [KEEP, words.keepContent],
+            [DELETE_ALL, words.deleteContent],
+          ]}
+        />
       )}
-    </>
+    </DangerAction>
   )
 }
 

@@ -6,7 +6,7 @@ import { Action } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
 import { disconnect, noteFailure } from '../connection.ts'
-import { ConfirmDialog } from '../views/form-dialog.tsx'
+import { DangerAction } from '../views/form-dialog.tsx'
 import { PasswordField } from '../views/password-field.tsx'
 import { Problem } from '../views/problem.tsx'
 import * as words from '../words/en.ts'
@@ -15,10 +15,6 @@ import type { SectionProps } from './settings.tsx'
 
 export function AccountSection({ realm }: SectionProps) {
   const me = realm.people.get(realm.ownId)
-  const isAsked = useSignal(false)
-  const close = () => {
-    isAsked.value = false
-  }
   const leave = async () => {
     await call('DELETE', '/users/me')
     disconnect('left')
@@ -38,27 +34,11 @@ export function AccountSection({ realm }: SectionProps) {
         <h2>{words.endAccount}</h2>
         <p class="soft">{words.endAccountText}</p>
         <div>
-          <Action
-            kind="danger"
-            onClick={() => {
-              isAsked.value = true
-            }}
-          >
-            {words.endAccountAction}
-          </Action>
+          <DangerAction title={words.endAccountTitle} action={words.endAccountAction} act={leave}>
+            <p>{words.endAccountText}</p>
+          </DangerAction>
         </div>
       </section>
-      {isAsked.value && (
-        <ConfirmDialog
-          title={words.endAccountTitle}
-          action={words.endAccountAction}
-          busy={words.saving}
-          act={leave}
-          close={close}
-        >
-          <p>{words.endAccountText}</p>
-        </ConfirmDialog>
-      )}
     </>
   )
 }

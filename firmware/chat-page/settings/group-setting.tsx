@@ -33,7 +33,36 @@ function isAllowed({ name, is_system_group: isSystem, deactivated }: UserGroup, 
   return name !== EVERYONE || bound.allow_everyone_group
 }
 
-export function GroupSetting({ realm, label, value, bound, save }: GroupSettingProps) {
+interface GroupSettingsProps {
+  realm: RealmView
+  /** By name of the permission. */
+  labels: Readonly<Record<string, string>>
+  bounds: Readonly<Record<string, PermissionBound>>
+  holdersOf: (right: string) => RightHolders
+  /** `change` is the parameter of the API that changes one permission. */
+  save: (change: Record<string, { new: RightHolders }>) => Promise<unknown>
+}
+
+/** Settings of the permissions in `labels` that the server has. */
+export function GroupSettings({ realm, labels, bounds, holdersOf, save }: GroupSettingsProps) {
+  return Object.entries(labels).map(([right, label]) => {
+    const bound = bounds[right]
+    return (
+      bound !== undefined && (
+        <GroupSetting
+          key={right}
+          realm={realm}
+          label={label}
+          value={holdersOf(right)}
+          bound={bound}
+          save={(value) => save({ [right]: { new: value } })}
+        />
+      )
+    )
+  })
+}
+
+function GroupSetting({ realm, label, value, bound, save }: GroupSettingProps) {
   const isAsked = useSignal(false)
   const groups = [...realm.groups.values()].filter((one) => isAllowed(one, bound))
   const choices: Choice[] = groups.map((one) => [one.id, groupName(one)])

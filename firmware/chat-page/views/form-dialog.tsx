@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Action, Dialog } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
@@ -53,3 +54,28 @@ export function FormDialog(props: FormDialogProps) {
 
 /** Asks before an act that cannot be undone. */
 export const ConfirmDialog = (props: Omit<FormDialogProps, 'kind'>) => <FormDialog {...props} kind="danger" />
+
+/** A button that asks before its act; `title` is that of the question. */
+export function DangerAction(props: Omit<FormDialogProps, 'kind' | 'close'>) {
+  const isAsked = useSignal(false)
+  return (
+    <>
+      <Action
+        kind="danger"
+        onClick={() => {
+          isAsked.value = true
+        }}
+      >
+        {props.action}
+      </Action>
+      {isAsked.value && (
+        <ConfirmDialog
+          {...props}
+          close={() => {
+            isAsked.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}
