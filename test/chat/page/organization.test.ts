@@ -161,7 +161,7 @@ test('an account is made, promoted, given a password link, deactivated with its 
   await examineAll(emil.page, 'a new password')
   await emil.page.getByLabel('New password', { exact: true }).fill('short')
   await emil.page.getByRole('button', { name: 'Set the password' }).click()
-  await emil.page.getByText('That did not work').waitFor()
+  await emil.page.getByText('The action failed').waitFor()
   await emil.page.getByLabel('New password', { exact: true }).fill('chosen by emil alone')
   await emil.page.getByRole('button', { name: 'Set the password' }).click()
   await heading(emil.page, 'Inbox')
