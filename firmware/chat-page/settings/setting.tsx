@@ -1,7 +1,7 @@
 /** Fields of settings. A change is saved at once. */
 
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { useRun } from '../../web/run.ts'
 import { noteFailure } from '../connection.ts'
 import { Problem } from '../views/problem.tsx'
@@ -40,6 +40,12 @@ export function Setting({ row: { label, hint, input }, value, save }: SettingPro
   }
   const shared = { id, 'aria-describedby': `${id}-about` }
   const keep = () => {} // a refused text stays in its field
+  const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
+  const text = String(value ?? '')
+  // Not by a property, which each rendering would apply again: what is typed stays until the setting itself changes.
+  useLayoutEffect(() => {
+    if (field.current !== null) field.current.value = text
+  }, [text])
   const fields = () => {
     if (typeof input !== 'string') {
       const at = input.findIndex(([one]) => one === value)
@@ -66,15 +72,15 @@ export function Setting({ row: { label, hint, input }, value, save }: SettingPro
       return (
         <textarea
           {...shared}
-          value={String(value ?? '')}
+          ref={field}
           onChange={({ currentTarget: control }) => void change(control, control.value, keep)}
         />
       )
     return (
       <input
         {...shared}
+        ref={field}
         type={input as 'text'}
-        value={String(value ?? '')}
         autocomplete="off"
         onChange={({ currentTarget: control }) => {
           if (input === 'text' || control.value !== '')

@@ -221,6 +221,21 @@ test('settings, rules and permissions of the organization are saved at once and 
   await here.end()
 })
 
+test('text that is not saved yet stays in its field while another setting changes', async () => {
+  const here = await openOrganization()
+  const { page } = here
+  await section(page, 'Rules')
+  const days = page.getByLabel('Delete messages after days')
+  await days.fill('90')
+  const receipts = page.getByLabel('Show who has read a message')
+  const wasChecked = await receipts.isChecked()
+  await receipts.evaluate((box: HTMLInputElement) => box.click()) // the field keeps the focus
+  await page.waitForFunction(() => document.body.textContent.includes('Saved.'))
+  assert.equal(await receipts.isChecked(), !wasChecked)
+  assert.equal(await days.inputValue(), '90')
+  await here.end()
+})
+
 test('groups, folders, fields, linkifiers, playgrounds, domains and emoji are added, changed and deleted', async () => {
   const here = await openOrganization('Groups')
   const { page } = here
