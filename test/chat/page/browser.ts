@@ -9,6 +9,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { startProfile } from '../../../tools/browser.ts'
 import { WAIT_MS_MAX } from '../../console/browser.ts'
 import { childrenOf, commandLineOf } from '../../support/proc.ts'
+import { OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import type { House } from './house.ts'
 
 interface PageVisit {
   page: Page
@@ -114,4 +116,15 @@ export async function signIn(page: Page, email: string, password: string, rememb
   if (!remember) await page.getByLabel('This is my device', { exact: false }).uncheck()
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor()
+}
+
+/** A window in which the owner has opened a topic of the house's channel. */
+export async function visitTopic(browser: Browser, house: House, topic: string, window: PageWindow = {}) {
+  const here = await visitPage(browser, house.port, window)
+  await signIn(here.page, OWNER, OWNER_PASSWORD)
+  await here.page.evaluate((to) => {
+    location.hash = to
+  }, `#narrow/channel/${house.channelId}-ops/topic/${topic}`)
+  await here.page.getByRole('heading', { name: topic, level: 1 }).waitFor()
+  return here
 }

@@ -2,34 +2,20 @@
 /** The compose box: saved snippets, groups of emoji, a topic without a text, buttons of bots. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
-import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
-import { signIn, visitPage } from './browser.ts'
+import { ask } from '../support/process.ts'
+import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const browser = await launchBrowser()
-const house = openHouse()
-before(house.start)
-after(async () => {
-  await browser.close()
-  await house.stop()
-})
+const { browser, house } = await openHouse()
 
 const WIDE = { width: 1280, height: 860 }
 const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
 
-async function openTopic(topic: string, window: Parameters<typeof visitPage>[2] = {}) {
-  const here = await visitPage(browser, house.port, window)
-  await signIn(here.page, OWNER, OWNER_PASSWORD)
-  await here.page.evaluate((to) => {
-    location.hash = to
-  }, `#narrow/channel/${house.channelId}-ops/topic/${topic}`)
-  await here.page.getByRole('heading', { name: topic, level: 1 }).waitFor()
-  return here
-}
+const openTopic = (topic: string, window: Parameters<typeof visitTopic>[3] = {}) =>
+  visitTopic(browser, house, topic, window)
 
 test('a text is saved as a snippet, replaced, inserted where the cursor is, and deleted', async () => {
   const here = await openTopic('snippets')

@@ -9,22 +9,15 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { needs } from '../../support/tools.ts'
 import { ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const browser = await launchBrowser()
-const house = openHouse()
-before(house.start)
-after(async () => {
-  await browser.close()
-  await house.stop()
-})
+const { browser, house } = await openHouse()
 
 const openDevices = async (page: Page) => {
   await page.getByLabel('Menu').click()

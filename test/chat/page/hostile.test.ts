@@ -2,9 +2,8 @@
 /** 1,000 hostile messages on the page: no script, no request, nothing painted outside, and nothing of the renderer's that the page does not know. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
-import { launchBrowser } from '../../console/browser.ts'
 import { type Account, ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
@@ -13,13 +12,7 @@ const MESSAGES = 1000
 const AUTHORS = 7 // an account sends 200 a minute
 const SEED = Number(process.env.COFFER_SEED ?? 46)
 
-const browser = await launchBrowser()
-const house = openHouse()
-before(house.start)
-after(async () => {
-  await browser.close()
-  await house.stop()
-})
+const { browser, house } = await openHouse()
 
 const PIECES = [
   ...[

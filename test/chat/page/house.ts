@@ -4,18 +4,18 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, before } from 'node:test'
+import { launchBrowser } from '../../console/browser.ts'
 import { provision } from '../../support/appliance.ts'
 import { buildForTests } from '../../support/build.ts'
 import { type Coffer, startCoffer } from '../../support/process.ts'
 import { type Account, ask, askUntil, chatPid, ended, keyOf, makeOrganization, reach } from '../support/process.ts'
 
-interface House {
+export interface House {
   readonly coffer: Coffer
   readonly port: number
   readonly owner: Account
   readonly channelId: number
-  start(): Promise<void>
-  stop(): Promise<void>
   // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
   post(path: string, values: Record<string, unknown>, as?: Account): Promise<any>
   say(topic: string, content: string, as?: Account): Promise<{ id: number }>
@@ -24,15 +24,34 @@ interface House {
   killChat(): Promise<void>
 }
 
-/** `start` and `stop` are for the hooks of the test file. */
-export function openHouse(): House {
+/** A browser and a house for the tests of a file. `furnish` runs once the house has started. */
+export async function openHouse(furnish: (house: House) => Promise<void> = async () => {}) {
+  const browser = await launchBrowser()
+  const house = createHouse()
+  before(async () => {
+    await house.start()
+    await furnish(house)
+  })
+  after(async () => {
+    await browser.close()
+    await house.stop()
+  })
+  return { browser, house }
+}
+
+interface OwnedHouse extends House {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+function createHouse(): OwnedHouse {
   const data = mkdtempSync(join(tmpdir(), 'coffer-chat-page-'))
   const stops: (() => unknown)[] = []
   let coffer: Coffer
   let port: number
   let owner: Account
   let channelId: number
-  const house: House = {
+  const house: OwnedHouse = {
     get coffer() {
       return coffer
     },

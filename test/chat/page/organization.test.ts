@@ -2,9 +2,8 @@
 /** Owners and administrators run the organization in the page. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { type Account, ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
@@ -17,17 +16,10 @@ const SECTIONS = [
   ...['Groups', 'Bots', 'Emoji', 'Profile fields', 'Linkifiers', 'Playgrounds', 'Domains', 'Exports'],
 ]
 
-const browser = await launchBrowser()
-const house = openHouse()
 let ben: Account
-before(async () => {
-  await house.start()
+const { browser, house } = await openHouse(async (house) => {
   await house.post('/users', { email: BEN, full_name: 'Ben Becker', password: BEN_PASSWORD })
   ben = await keyOf(house.port, BEN, BEN_PASSWORD)
-})
-after(async () => {
-  await browser.close()
-  await house.stop()
 })
 
 const WIDE = { width: 1280, height: 860 }

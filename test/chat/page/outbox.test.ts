@@ -5,22 +5,15 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const browser = await launchBrowser()
-const house = openHouse()
-before(house.start)
-after(async () => {
-  await browser.close()
-  await house.stop()
-})
+const { browser, house } = await openHouse()
 
 const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
 const enter = async (page: Page, text: string) => {

@@ -2,9 +2,8 @@
 /** People, channels, direct conversations and search on the page. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { type Account, ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
@@ -13,18 +12,11 @@ import { openHouse } from './house.ts'
 const BEN = 'ben@example.org'
 const BEN_PASSWORD = 'words of ben becker'
 
-const browser = await launchBrowser()
-const house = openHouse()
 let ben: Account
-before(async () => {
-  await house.start()
+const { browser, house } = await openHouse(async (house) => {
   await house.post('/users', { email: BEN, full_name: 'Ben Becker', password: BEN_PASSWORD })
   await house.post('/users', { email: 'anna@example.org', full_name: 'Anna Adler', password: 'words of anna adler' })
   ben = await keyOf(house.port, BEN, BEN_PASSWORD)
-})
-after(async () => {
-  await browser.close()
-  await house.stop()
 })
 
 const WIDE = { width: 1280, height: 860 }

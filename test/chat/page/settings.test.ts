@@ -2,21 +2,14 @@
 /** Settings of the account on the page. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const browser = await launchBrowser()
-const house = openHouse()
-before(house.start)
-after(async () => {
-  await browser.close()
-  await house.stop()
-})
+const { browser, house } = await openHouse()
 
 const SECTIONS = [
   'Profile',

@@ -2,34 +2,19 @@
 /** Writing on the page: reactions, quotes, edits, deletion, completion, preview, files, polls and tasks, times to come. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
-import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
-import { signIn, visitPage } from './browser.ts'
+import { ask } from '../support/process.ts'
+import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const browser = await launchBrowser()
-const house = openHouse()
-before(house.start)
-after(async () => {
-  await browser.close()
-  await house.stop()
-})
+const { browser, house } = await openHouse()
 
 const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
 const article = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
 
-async function open(topic: string, window: Parameters<typeof visitPage>[2] = {}) {
-  const here = await visitPage(browser, house.port, window)
-  await signIn(here.page, OWNER, OWNER_PASSWORD)
-  await here.page.evaluate((to) => {
-    location.hash = to
-  }, `#narrow/channel/${house.channelId}-ops/topic/${topic}`)
-  await here.page.getByRole('heading', { name: topic, level: 1 }).waitFor()
-  return here
-}
+const open = (topic: string, window: Parameters<typeof visitTopic>[3] = {}) => visitTopic(browser, house, topic, window)
 
 const messageOf = async (id: number) =>
   (await ask(house.port, 'GET', `/messages/${id}`, { as: house.owner, form: { apply_markdown: 'false' } })).body.message
