@@ -81,7 +81,10 @@ function connect(path: string): Transport {
     transmit: (command) => {
       const before = Atomics.load(signal, 0)
       worker.postMessage(command)
-      if (Atomics.wait(signal, 0, before, ANSWER_MS_MAX) === 'timed-out') throw new Error('swtpm does not answer')
+      // The notification of the previous response may come this late and wakes the thread too early.
+      while (Atomics.load(signal, 0) === before) {
+        if (Atomics.wait(signal, 0, before, ANSWER_MS_MAX) === 'timed-out') throw new Error('swtpm does not answer')
+      }
       return new Uint8Array(shared).slice(8, 8 + signal[1]!)
     },
     close: () => {
