@@ -20,8 +20,8 @@ help:
 	@echo 'make test      run the tests that take minutes; a test that lacks a program is skipped and listed with it'
 	@echo 'make test-all  run every test, the long ones and those of devices in QEMU included (an hour)'
 	@echo 'make lint      check format, style, types and imports'
-	@echo 'make attack    attack Coffer as hostile clients would, and say what was held off (two minutes)'
-	@echo 'make bench     measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
+	@echo 'make attack    attack Coffer as hostile clients and servers would (three minutes)'
+	@echo 'make bench     measure all that tools/bench/README.md says, and draw its chart (fifty minutes, nothing else running);'
 	@echo '               BEFORE=commit also compares with that version, side by side'
 	@echo 'make clean     remove what was built and installed; the data in var/ stays'
 
@@ -34,8 +34,8 @@ cluster: dist/firmware.js
 build: dist/firmware.js
 
 ARCH ?= x64
-# Images of a release are made with the RELEASE_KEY that is kept for them; others with one that is made here. With its public half
-# and the published update image, RELEASE=coffer-1.2.0.update, the same image is made again from the sources, to compare.
+# Releases are signed with the RELEASE_KEY that is kept for them, other images with one that is made here. The public half and the
+# published update image, RELEASE=coffer-1.2.0.update, make the same image again, to compare.
 RELEASE_KEY ?= var/development.key
 IMAGE = dist$(if $(filter-out x64,$(ARCH)),/$(ARCH))
 image: $(PACKAGES) $(RELEASE_KEY)
@@ -76,7 +76,7 @@ lint: $(PACKAGES)
 	$(NODE) tools/imports.ts
 	$(NODE) tools/words.ts
 
-# How fast valid clients are under it decides nothing in CI, where others share the computer.
+# CI shares its computer: there the speed of valid clients decides nothing.
 attack: $(PACKAGES)
 	$(NODE) tools/bounded.ts 30 $(NODE) tools/attack/main.ts $(if $(CI),--untimed)
 
@@ -84,13 +84,12 @@ bench: $(PACKAGES)
 	$(NODE) tools/bench/all.ts $(if $(BEFORE),--before=$(BEFORE))
 
 clean:
-	rm -rf dist node_modules coverage .venv .zulip-js .nodes .openssl .vectors
+	rm -rf dist node_modules coverage .venv .zulip-js .node-vault .go-clients .nodes .openssl .syslog-ng .vectors
 
 dist/firmware.js: $(PACKAGES) $(SOURCES)
 	$(NODE) tools/build.ts
 
-# npm writes this file last; it is older than the lock when the lock has changed since. Its warnings are about the Node that runs
-# npm, which is not the one that runs the packages.
+# npm writes this file last. Its warnings are about the Node that runs npm, not the one that runs the packages.
 $(PACKAGES): package-lock.json
 	@case $$(npm --version 2> /dev/null) in ''|[0-8].*|9.[01].*) \
 	  echo 'Coffer needs npm 9.2 or newer, with the Node that it comes with. On Debian 12 or newer: apt install npm' >&2; exit 1;; esac
