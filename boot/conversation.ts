@@ -56,7 +56,7 @@ export function createConversation({ terminal, version, shownAddress, unlock }: 
       terminal.silence()
     },
     passphrase(typed) {
-      if (typed === null) askAgain('That is too long: a passphrase has at most 200 bytes.')
+      if (typed === null) askAgain('Passphrase too long: it may have at most 200 bytes.')
       else if (typed.length === 0) terminal.ask()
       else {
         terminal.print('Checking... Keys typed meanwhile are dropped.') // the key derivation takes seconds on a small machine

@@ -151,7 +151,10 @@ function createReceiver(parts: Parts): (message: ToBoot) => void {
         conversation.network(message.network)
         return platform.applyNetwork(message.network)
       case 'ntp':
-        return platform.applyNtp(message.ntp, () => supervisor.send({ type: 'timeKept' }))
+        return platform.applyNtp(message.ntp, {
+          onTime: () => supervisor.send({ type: 'timeKept' }),
+          onServer: (isHeard) => supervisor.send({ type: 'timeServer', isHeard }),
+        })
       case 'tlsKey':
         return terminal.print(`TLS key ${message.fingerprint}`)
       case 'slot':
@@ -177,7 +180,7 @@ function request(action: Action, { platform, supervisor, turns }: Parts): void {
   try {
     if (problem === null) platform.prepare(action)
   } catch (error) {
-    problem = `This could not be noted on the disk: ${explain(error)}`
+    problem = `Cannot store the request on the disk: ${explain(error)}`
   }
   supervisor.send({ type: 'requestResult', problem })
   if (problem === null) turns.change(() => platform.perform(action))

@@ -12,6 +12,13 @@ export type Action = Extract<ToBoot, { type: 'request' }>['action']
 /** Heap of the process for outgoing connections: 32 jobs, each with 1 MiB of a request and 256 KiB of an answer at most. */
 export const OUTGOING_HEAP_MEGABYTES = 48
 
+export interface TimeReport {
+  /** Called when the clock has the time of the server. */
+  onTime(): void
+  /** Whether the server sets the clock: called at each `applyNtp`, then at each change. */
+  onServer(isHeard: boolean): void
+}
+
 export interface Platform {
   readonly settings: FirmwareSettings
   /** Prefix of the firmware's command line, such as a change of the user; empty if not needed. */
@@ -36,8 +43,8 @@ export interface Platform {
   readonly starts: Starts | null
   /** Sets the machine's address if possible. Called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
-  /** Synchronizes the clock with this server if possible, and then calls `onTime`. Called like `applyNetwork`. */
-  applyNtp(ntp: Ntp, onTime: () => void): void
+  /** Synchronizes the clock with this server if possible. Called like `applyNetwork`. */
+  applyNtp(ntp: Ntp, report: TimeReport): void
   /** Prints lines of the firmware's log. On a slow terminal some are omitted. */
   logTo(terminal: Pick<Terminal, 'print' | 'isAsking'>): (lines: string[]) => void
   /** Address by which clients reach a firmware that listens at `address`. */

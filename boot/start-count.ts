@@ -34,7 +34,7 @@ export function createStartCount({ starts, send, print }: StartCountOptions): St
     kept(count) {
       const problem = starts()?.count(count) ?? null
       if (problem !== null)
-        print(`This start is not counted, so what is put back of it would go unnoticed: ${problem}.`)
+        print(`Cannot count this start, so an older copy of the store would go unnoticed: ${problem}.`)
     },
   }
 }

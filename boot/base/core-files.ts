@@ -10,6 +10,6 @@ export function preventCoreFiles(): void {
   try {
     writeFileSync('/proc/self/coredump_filter', '0')
   } catch {
-    console.error('This kernel does not let us keep memory out of core files; make sure that it writes none.')
+    console.error('Cannot keep memory out of core files on this kernel: disable core files.')
   }
 }

@@ -99,7 +99,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
   return {
     open: async () => {
       if (marks.isToBeMade()) {
-        say('The data partition is being made again: that was interrupted.')
+        say('Creating the data partition again: the first attempt was interrupted.')
         forgetLeftKeys()
         await grow()
         await wipe()
@@ -108,7 +108,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       }
       if (beginsWithZeros(disk.data)) {
         if (marks.isMade()) return 'the beginning of the data partition is gone: it holds zeros'
-        say('The data partition is being made.')
+        say('Creating the data partition.')
         marks.setToBeMade(null)
         await grow()
         await make()

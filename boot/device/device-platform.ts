@@ -8,7 +8,7 @@ import { syncDirectory } from '../base/files.ts'
 import { readReleaseKey } from '../base/release-key.ts'
 import { listenUrlAt } from '../etcd/parameters.ts'
 import { createRunner, type EtcdRunner, socketIn } from '../etcd/runner.ts'
-import { OUTGOING_HEAP_MEGABYTES, type Platform } from '../platform.ts'
+import { OUTGOING_HEAP_MEGABYTES, type Platform, type TimeReport } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { keepPrompt, limitLines } from './console-rate.ts'
@@ -39,8 +39,10 @@ const NOWHERE = '/run/no-data' // replaces an unusable data partition
 const HOST = '::' // includes IPv4
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
+const WELL_KNOWN_HTTP_PORT = 80 // certificate authorities ask there, and people type no port
 const ISOLATED_MAX_MS = 24 * 3_600_000 // the default of a host
 const CHAT_PORT = 9443
+const WELL_KNOWN_CHAT_PORT = 443
 
 const POWER_OFF = { exitCode: 0 }
 const RESTART = { exitCode: 1 }
@@ -107,8 +109,12 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     minimum,
   })
   const network = createNetwork({ say })
-  let reportTime = () => {}
-  const time = createTimeKeeper({ say, onTime: () => reportTime() })
+  let timeReport: TimeReport = { onTime: () => {}, onServer: () => {} }
+  const time = createTimeKeeper({
+    say,
+    onTime: () => timeReport.onTime(),
+    onServer: (isHeard) => timeReport.onServer(isHeard),
+  })
   const etcd = problem === null && existsSync(ETCD_PROGRAM) ? openRunner() : null
   return {
     settings: {
@@ -116,9 +122,10 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       host: HOST,
       port: TLS_PORT,
       httpPort: HTTP_PORT,
+      furtherHttpPorts: [WELL_KNOWN_HTTP_PORT],
       logLevel: 'info',
       releaseKey,
-      chat: { directory: chatDirectory, port: CHAT_PORT },
+      chat: { directory: chatDirectory, port: CHAT_PORT, portChoices: [CHAT_PORT, WELL_KNOWN_CHAT_PORT] },
       outgoing: { onHost: false },
       ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory), isolatedMaxMs: ISOLATED_MAX_MS } }),
     },
@@ -138,8 +145,8 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     deviceKey: () => minimum.guard(keys.open()),
     starts: minimum,
     applyNetwork: network.apply,
-    applyNtp: (ntp, onTime) => {
-      reportTime = onTime
+    applyNtp: (ntp, report) => {
+      timeReport = report
       time.apply(ntp)
     },
     logTo: (terminal) => keepPrompt(terminal, limitLines(terminal.print)),

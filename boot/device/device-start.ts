@@ -68,7 +68,7 @@ function tryOwn({ own, record, storeCopy }: StartOptions): Running {
   try {
     if (!storeCopy.exists()) storeCopy.make()
   } catch (error) {
-    const problem = `it could not be tried because ${explain(error)}`
+    const problem = `it could not start its trial: ${explain(error)}`
     noteFailure(record, own.version, problem)
     throw new Error(problem) // the try ends with the boot manager
   }

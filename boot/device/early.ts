@@ -3,7 +3,7 @@
 import { totalmem } from 'node:os'
 import { type Early, launchEarly } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
-import { FIRMWARE_ID, launcherFor } from './launcher.ts'
+import { launcherForFirmware } from './launcher.ts'
 import { STORE } from './system/mounts.ts'
 
 // Share of memory for the firmware's JavaScript objects. Request bodies and worker threads take as much again.
@@ -17,7 +17,7 @@ const MEGABYTE = 1024 * 1024
 export const launchFirmware = (): Early =>
   launchEarly({
     serves: 'firmware',
-    launcher: launcherFor(FIRMWARE_ID),
+    launcher: launcherForFirmware(),
     ...ownFirmware(),
     storeDirectory: STORE,
     heapMegabytes: heapFor(totalmem()),

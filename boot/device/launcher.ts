@@ -1,8 +1,10 @@
 /**
- * Starts the firmware as a user without privileges, and without a way to regain them. setpriv(1), capabilities(7).
+ * Starts the firmware as a user without privileges but for ports below 1024, and without a way to regain others. setpriv(1),
+ * capabilities(7).
  * Node's permission model (firmware-process.ts) confines JavaScript; this also confines native code.
  */
 
+import { capabilityOptions } from '../base/capabilities.ts'
 import { BUSYBOX } from './system/programs.ts'
 
 export const FIRMWARE_ID = 1000
@@ -20,8 +22,12 @@ const SACRIFICE = 500
 const ETCD_SACRIFICE = 600 // the firmware continues to sign without it
 const OUTGOING_SACRIFICE = 700 // it has nothing to lose
 
-export const launcherForChat = (): string[] => launcherFor(CHAT_ID, { descriptorsMax: CHAT_DESCRIPTORS_MAX })
+export const launcherForFirmware = (): string[] => launcherFor(FIRMWARE_ID, { bindsReservedPorts: true })
 
+export const launcherForChat = (): string[] =>
+  launcherFor(CHAT_ID, { descriptorsMax: CHAT_DESCRIPTORS_MAX, bindsReservedPorts: true })
+
+/** Cannot listen at the ports where a certificate authority looks for answers to challenges. */
 export const launcherForOutgoing = (): string[] =>
   launcherFor(OUTGOING_ID, { descriptorsMax: OUTGOING_DESCRIPTORS_MAX, sacrifice: OUTGOING_SACRIFICE })
 
@@ -32,11 +38,12 @@ interface Limits {
   descriptorsMax?: number
   sacrifice?: number
   umask?: string
+  bindsReservedPorts?: boolean
 }
 
-export function launcherFor(
+function launcherFor(
   id: number,
-  { descriptorsMax = DESCRIPTORS_MAX, sacrifice = SACRIFICE, umask }: Limits = {},
+  { descriptorsMax = DESCRIPTORS_MAX, sacrifice = SACRIFICE, umask, bindsReservedPorts = false }: Limits,
 ): string[] {
   const script = [
     ...(umask === undefined ? [] : [`umask ${umask}`]),
@@ -46,6 +53,7 @@ export function launcherFor(
   return [
     ...[BUSYBOX, 'sh', '-c', script, 'firmware'],
     ...['/usr/bin/setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups'],
-    ...['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'],
+    '--no-new-privs',
+    ...capabilityOptions(bindsReservedPorts),
   ]
 }

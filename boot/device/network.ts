@@ -35,18 +35,18 @@ export function createNetwork({
       ip(parameters)
     } catch (error) {
       if (!(error instanceof ProgramError)) throw error
-      say(`${what} cannot be set: ${error.message}.`)
+      say(`Cannot set ${what}: ${error.message}.`)
     }
   }
 
   const applyNow = (network: Network) => {
     const name = findInterface(sysfs)
-    if (name === null) return say('There is no network interface.')
-    attempt('The loopback address', ['link', 'set', 'lo', 'up'])
-    attempt('The address', ['addr', 'flush', 'dev', name])
+    if (name === null) return say('No network interface.')
+    attempt('the loopback address', ['link', 'set', 'lo', 'up'])
+    attempt('the address', ['addr', 'flush', 'dev', name])
     setKernel(`${sysctls}/net/ipv6/conf/${name}/disable_ipv6`, network.ipv6 === undefined ? '1' : '0')
     const { ipAddress, netmask, gateway, ipv6 } = network
-    attempt(`The address ${ipAddress}`, [
+    attempt(`the address ${ipAddress}`, [
       'addr',
       'add',
       `${ipAddress}/${prefixOf(netmask)}`,
@@ -55,13 +55,13 @@ export function createNetwork({
       'dev',
       name,
     ])
-    attempt('The interface', ['link', 'set', name, 'up'])
+    attempt('the interface', ['link', 'set', name, 'up'])
     if (gateway !== NO_GATEWAY)
-      attempt(`The gateway ${gateway}`, ['route', 'add', 'default', 'via', gateway, 'dev', name])
+      attempt(`the gateway ${gateway}`, ['route', 'add', 'default', 'via', gateway, 'dev', name])
     if (ipv6 === undefined) return
-    attempt(`The address ${ipv6.cidr}`, ['-6', 'addr', 'add', ipv6.cidr, 'dev', name])
+    attempt(`the address ${ipv6.cidr}`, ['-6', 'addr', 'add', ipv6.cidr, 'dev', name])
     if (ipv6.gateway !== null)
-      attempt(`The gateway ${ipv6.gateway}`, ['-6', 'route', 'add', 'default', 'via', ipv6.gateway, 'dev', name])
+      attempt(`the gateway ${ipv6.gateway}`, ['-6', 'route', 'add', 'default', 'via', ipv6.gateway, 'dev', name])
   }
 
   return {

@@ -8,6 +8,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { defined } from '../../firmware/base/defined.ts'
 import type { Ntp } from '../../firmware/channel/protocol.ts'
+import type { TimeReport } from '../platform.ts'
 import { BUSYBOX, mustRunNow } from './system/programs.ts'
 
 const TIME_USER = 'time'
@@ -38,10 +39,8 @@ export function configurationOf({ ntpIP, ntsName }: Ntp): string | null {
 export const hostsOf = ({ ntpIP, ntsName }: Ntp): string =>
   `127.0.0.1 localhost\n::1 localhost\n${ntsName === undefined ? '' : `${ntpIP} ${ntsName}\n`}`
 
-interface TimeOptions {
+interface TimeOptions extends TimeReport {
   say: (text: string) => void
-  /** Called when the clock has the time of the server. */
-  onTime: () => void
   start?: (configuration: string, hosts: string) => ChildProcess
 }
 
@@ -49,21 +48,32 @@ interface TimeKeeper {
   apply(ntp: Ntp): void
 }
 
-export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOptions): TimeKeeper {
+export function createTimeKeeper({ say, onTime, onServer, start = startChronyd }: TimeOptions): TimeKeeper {
   let applied = '{}'
   let running: ChildProcess | null = null
   let again: NodeJS.Timeout | undefined
+  let isHeard = false
+
+  function note(heard: boolean): void {
+    isHeard = heard
+    onServer(heard)
+  }
 
   function run(configuration: string, hosts: string): void {
     const child = start(configuration, hosts)
     running = child
     createInterface({ input: defined(child.stderr) }).on('line', (line) => {
-      if (running === child && line.includes('Selected source')) onTime()
+      if (running !== child) return
+      if (/Can't synchroni[sz]e/.test(line)) note(false)
+      if (!line.includes('Selected source')) return
+      note(true)
+      onTime()
     })
     child.on('error', () => {}) // `close` follows
     child.on('close', () => {
       if (running !== child) return
-      say('The time server is no longer being asked; the next try is in a minute.')
+      note(false)
+      say('The time client has ended: the next attempt is in a minute.')
       again = setTimeout(run, RESTART_MS, configuration, hosts).unref()
     })
   }
@@ -71,7 +81,7 @@ export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOpti
   return {
     apply: (ntp) => {
       const text = JSON.stringify(ntp)
-      if (text === applied) return
+      if (text === applied) return onServer(isHeard) // to another run of the firmware
       applied = text
       clearTimeout(again)
       const former = running
@@ -80,6 +90,7 @@ export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOpti
       const configuration = configurationOf(ntp)
       if (configuration !== null) run(configuration, hostsOf(ntp))
       else if (ntp.ntsName !== undefined) say(`The time server ${ntp.ntsName} is not used: its address is not set.`)
+      note(false)
     },
   }
 }

@@ -44,12 +44,12 @@ const TIMEOUTS: RestartTimeouts = {
 }
 const VERSION_MS_MAX = 60_000 // a machine that has just started is slow
 const NICE = -5 // above threads that sign: late heartbeats cause elections
-const REMOVED = 'it is no member of the cluster any more'
+const REMOVED = 'it is no longer a member of the cluster'
 /** Message in etcd's log after its removal from the cluster. */
 const TOLD_WHEN_REMOVED = 'the member has been permanently removed from the cluster'
 /** Message in etcd's log about a listening address. */
 const PORT_TAKEN = 'bind: address already in use'
-const LOST = 'its data is gone, and none is started empty under the name of one that was there'
+const LOST = 'its data is missing, and an empty member must not take its name'
 
 class EtcdProblem extends Error {
   readonly isConflict: boolean
@@ -142,8 +142,9 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     const hasData = hasDataIn(directory)
     const digest = digestOf(launch)
     if (launch.how === 'run' && run !== null && run.digest === digest) return
-    if (launch.how === 'run' && !hasData) throw new EtcdProblem(`The etcd of this node is not started: ${LOST}`, true)
-    if (launch.how !== 'run' && hasData) throw new EtcdProblem('There is data of an etcd that ran here before', true)
+    if (launch.how === 'run' && !hasData) throw new EtcdProblem(`Cannot start the local etcd: ${LOST}`, true)
+    if (launch.how !== 'run' && hasData)
+      throw new EtcdProblem('Cannot start the local etcd: the data of a former one is present', true)
     await stop()
     const version = await versionOf(runner)
     runner.makeDirectory()
@@ -257,7 +258,7 @@ function versionOf({ launcher, program }: EtcdRunner): Promise<EtcdVersion> {
     { cwd: '/', env: {}, timeout: VERSION_MS_MAX, killSignal: 'SIGKILL' },
     (error, printed) => {
       const version = error === null ? readVersion(printed) : null
-      if (version === null) reject(new EtcdProblem('The program of etcd cannot be run, or is another'))
+      if (version === null) reject(new EtcdProblem('Cannot run the etcd program, or it is not etcd'))
       else resolve(version)
     },
   )
@@ -284,5 +285,5 @@ function explain(error: unknown): { problem: string; isConflict: boolean } {
   if (error instanceof EtcdProblem) return { problem: error.message, isConflict: error.isConflict }
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined) throw error
-  return { problem: `The etcd of this node is not started: the disk failed (${code})`, isConflict: false }
+  return { problem: `Cannot start the local etcd: the disk failed (${code})`, isConflict: false }
 }

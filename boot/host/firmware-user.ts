@@ -5,6 +5,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync } from 'node:fs'
+import { capabilityOptions } from '../base/capabilities.ts'
 import { currentUser, giveTo } from '../base/owner.ts'
 
 /** Id without an account: between the ranges of systemd-homed and of systemd's dynamic users (systemd.io, "Users, Groups"). */
@@ -93,12 +94,8 @@ function giveStore(storeDirectory: string): string | null {
 
 const identity = (id: number): string[] => [`--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs']
 
-function privileges(ports: readonly (number | null)[]): string[] {
-  const isReserved = ports.some((port) => port !== null && port > 0 && port < RESERVED_PORTS_END)
-  if (!isReserved) return ['--bounding-set=-all', '--inh-caps=-all']
-  const only = '-all,+net_bind_service'
-  return [`--bounding-set=${only}`, `--inh-caps=${only}`, `--ambient-caps=${only}`]
-}
+const privileges = (ports: readonly (number | null)[]): string[] =>
+  capabilityOptions(ports.some((port) => port !== null && port > 0 && port < RESERVED_PORTS_END))
 
 /** Returns null if the firmware can run as this user and read the files, else the reason. */
 function tryAs(launcher: readonly string[], files: readonly string[]): string | null {

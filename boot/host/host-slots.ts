@@ -75,7 +75,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
       if (triesLeft === TRIES || !storeCopy.exists()) storeCopy.make()
       record.save({ ...record.value, trial: { slot, triesLeft: triesLeft - 1, problem } })
     } catch (error) {
-      return leave(trial, `it could not be tried because ${explain(error)}`)
+      return leave(trial, `it could not start its trial: ${explain(error)}`)
     }
     return { ...version, trial: true, counted: false, fallback: null }
   }
@@ -84,7 +84,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     for (const place of new Set([record.value.active, record.value.previous])) {
       const version = look(place)
       if (!('problem' in version)) return proven(version)
-      record.saveIfPossible({ ...record.value, fallback: `${nameOf(place)} was left: ${version.problem}` })
+      record.saveIfPossible({ ...record.value, fallback: `${nameOf(place)} was rolled back: ${version.problem}` })
     }
     return proven(own)
   }

@@ -41,4 +41,4 @@ export interface SlotsOptions {
 export const NOT_READY = 'it did not become ready'
 
 /** Text about a fallback for the log, the terminal and the system information. */
-export const describeFallback = (name: string, problem: string): string => `${name} was tried and abandoned: ${problem}`
+export const describeFallback = (name: string, problem: string): string => `${name} was rolled back: ${problem}`

@@ -92,15 +92,15 @@ test('asked again for the same it goes on; stopped, it is started on what it had
 
 test('none is started empty under an old name, nor a new one on old data', async (t) => {
   const etcd = createTestEtcd(t)
-  await assert.rejects(etcd.service.run(plain(etcd, 'run')), failsWith('conflict', /its data is gone/))
+  await assert.rejects(etcd.service.run(plain(etcd, 'run')), failsWith('conflict', /its data is missing/))
   await etcd.service.run(plain(etcd, 'create'))
   for (const how of ['create', 'join'] as const)
-    await assert.rejects(etcd.service.run(plain(etcd, how)), failsWith('conflict', /data of an etcd/))
+    await assert.rejects(etcd.service.run(plain(etcd, how)), failsWith('conflict', /data of a former one/))
   assert.equal(etcd.starts, 1)
 
   rmSync(join(etcd.dataDirectory, 'member'), { recursive: true })
   await etcd.kill()
-  await until(() => etcd.lines.some((line) => /It is not started again: its data is gone/.test(line)))
+  await until(() => etcd.lines.some((line) => /It is not started again: its data is missing/.test(line)))
   await wait(300)
   assert.equal(etcd.starts, 1)
   await assert.rejects(etcd.service.run(plain(etcd, 'run')), failsWith('conflict'))
@@ -207,7 +207,7 @@ test('members meet over TLS; one that was removed is told, and is not started ag
   const { starts } = b.etcd
   await wait(500)
   assert.equal(b.etcd.starts, starts)
-  assert.match(b.etcd.lines.join('\n'), /It is not started again: it is no member of the cluster any more/)
+  assert.match(b.etcd.lines.join('\n'), /It is not started again: it is no longer a member of the cluster/)
   await first.put('/coffer/y', new Uint8Array([8]))
 })
 

@@ -89,7 +89,7 @@ const DAMAGES: Damage[] = [
   {
     what: 'something else in place of the database',
     do: ({ database }) => writeFileSync(database, 'no database at all\n'.repeat(1000)),
-    reason: /: Failed: The file in the place of the store is not a store/,
+    reason: /: Failed: store\.db is not a store of Coffer/,
   },
 ]
 

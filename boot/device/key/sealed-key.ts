@@ -54,7 +54,7 @@ function readState(tpm: Tpm): { register7: Uint8Array; isClosed: boolean } {
 /** Makes a key and stores it in the TPM. Throws an error of the TPM. */
 export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
   const { register7, isClosed } = readState(tpm)
-  if (isClosed) return { problem: `it cannot be made: ${CLOSED}` }
+  if (isClosed) return { problem: `it cannot be created: ${CLOSED}` }
   const place = freePlace(tpm)
   if (place === null) return { problem: 'it cannot be made: the TPM is full of keys of earlier installations' }
   const key = createHash('sha256')
@@ -72,7 +72,7 @@ export function makeSealed(tpm: Tpm, recordPath: string): OpenedDeviceKey {
       }),
     )
     const opened = openSealed(tpm, record)
-    if ('key' in opened && !timingSafeEqual(opened.key, key)) return { problem: 'the TPM has not kept it' }
+    if ('key' in opened && !timingSafeEqual(opened.key, key)) return { problem: 'the TPM did not store it' }
     return opened
   } finally {
     wipe(key)
@@ -89,7 +89,9 @@ export function openSealed(tpm: Tpm, record: TpmSealedRecord): OpenedDeviceKey {
   const state = readState(tpm)
   if (state.isClosed) return withhold(CLOSED)
   if (!equal(state.register7, register7))
-    return withhold('Secure Boot is not as it was when it was sealed: off, or with other keys (register 7 of the TPM)')
+    return withhold(
+      'Secure Boot has changed since the key was sealed: it is off, or has other keys (register 7 of the TPM)',
+    )
   return withStorageKey(tpm, (storageKey) => {
     if (!equal(storageKey.name, storageKeyName)) return withhold('the TPM answers with another storage key')
     const opened =

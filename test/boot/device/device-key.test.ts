@@ -118,7 +118,7 @@ test(
   async (t) => {
     const { disk, rig, key } = await makeDevice(t)
     for (const [register, reason] of [
-      [7, /Secure Boot is not as it was/],
+      [7, /Secure Boot has changed since/],
       [15, /register 15 of the TPM is closed/],
     ] as const) {
       await rig.swtpm.restart()

@@ -127,9 +127,7 @@ test('the same address again, at the next start of the firmware, disturbs no con
 test('a gateway that cannot be reached is said, and the address stands', (t) => {
   const { network, asked, said } = makeRig(t, { refuse: /^route/ })
   network.apply({ ...DEFAULT, gateway: '10.9.9.9' })
-  assert.deepEqual(said, [
-    'The gateway 10.9.9.9 cannot be set: ip failed (2): RTNETLINK answers: Network is unreachable.',
-  ])
+  assert.deepEqual(said, ['Cannot set the gateway 10.9.9.9: ip failed (2): RTNETLINK answers: Network is unreachable.'])
   assert.equal(
     asked().some((text) => text.includes('192.168.1.1/24')),
     true,
@@ -146,5 +144,5 @@ test('a device without a network interface says so', (t) => {
   const { network, asked, said } = makeRig(t, { interfaces: [] })
   network.apply(DEFAULT)
   assert.deepEqual(asked(), [])
-  assert.deepEqual(said, ['There is no network interface.'])
+  assert.deepEqual(said, ['No network interface.'])
 })

@@ -220,7 +220,7 @@ test('three tries, then the version before, its store, and the reason; nothing o
   assert.equal(records(device), '1.0.0;1.1.0;1.1.0;1.1.0;')
   const { running } = device.start()
   assert.deepEqual([running.version, running.trial], ['1.0.0', false])
-  assert.equal(running.fallback, 'Version 1.1.0 was tried and abandoned: it crashed 3 times')
+  assert.equal(running.fallback, 'Version 1.1.0 was rolled back: it crashed 3 times')
   assert.equal(records(device), '1.0.0;1.0.0;')
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
   const later = device.start()
@@ -241,7 +241,7 @@ test('a good version that does not get ready three times gives way to the one th
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0+3-0.efi'])
   for (let n = 1; n <= 3; n++) assert.equal(device.start().running.version, '1.1.0')
   const { slots, running } = device.start()
-  const fallback = 'Version 1.1.0 was tried and abandoned: it did not become ready'
+  const fallback = 'Version 1.1.0 was rolled back: it did not become ready'
   assert.deepEqual(running, { ...own('1.0.0'), trial: false, counted: false, fallback })
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
   assert.match(
@@ -257,7 +257,7 @@ test('what a good version says of its failed starts is told by the one that stan
   const device = makeDevice(t)
   update(device, '1.1.0')
   for (let n = 1; n <= 3; n++) device.start().slots.noteFailure(`it crashed ${n} times`)
-  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and abandoned: it crashed 3 times')
+  assert.equal(device.start().running.fallback, 'Version 1.1.0 was rolled back: it crashed 3 times')
 })
 
 test('a good version that is counted goes through an update, an older one and back', onStub, (t) => {
@@ -305,14 +305,11 @@ test('a version that never came to say why', onStub, (t) => {
   const device = makeDevice(t)
   const linux = join(device.directory, 'esp/EFI/Linux')
   install(device.start().slots, '1.1.0')
-  assert.equal(
-    device.start(FIRST).running.fallback,
-    'Version 1.1.0 was tried and abandoned: the boot loader did not start it',
-  )
+  assert.equal(device.start(FIRST).running.fallback, 'Version 1.1.0 was rolled back: the boot loader did not start it')
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
   install(device.start().slots, '1.1.0')
   renameSync(join(linux, 'coffer_1.1.0+3-0.efi'), join(linux, 'coffer_1.1.0+0-3.efi'))
-  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and abandoned: it did not become ready')
+  assert.equal(device.start().running.fallback, 'Version 1.1.0 was rolled back: it did not become ready')
 })
 
 test('a power cut during a trial costs a try, not the trial', onStub, (t) => {
@@ -340,7 +337,7 @@ test('an older version gets its turn, becomes good, or leaves the newer one as i
   for (let n = 0; n < 3; n++) assert.equal(bad.start().running.version, '1.4.0')
   const { running } = bad.start()
   assert.deepEqual([running.version, running.trial], ['1.5.0', false])
-  assert.match(running.fallback!, /^Version 1\.4\.0 was tried and abandoned/)
+  assert.match(running.fallback!, /^Version 1\.4\.0 was rolled back/)
   assert.deepEqual(bad.versions(), ['coffer_1.5.0.efi'])
 })
 
@@ -520,10 +517,10 @@ test('a store that cannot be copied ends the try, and the reason is kept', onStu
   install(device.start().slots, '1.1.0')
   renameSync(device.store, `${device.store}.aside`)
   writeFileSync(device.store, 'no directory')
-  for (let n = 0; n < 3; n++) assert.throws(() => device.start(), /could not be tried because the disk failed/)
+  for (let n = 0; n < 3; n++) assert.throws(() => device.start(), /could not start its trial: the disk failed/)
   rmSync(device.store)
   renameSync(`${device.store}.aside`, device.store)
-  assert.match(device.start().running.fallback!, /1\.1\.0 was tried and abandoned: it could not be tried because/)
+  assert.match(device.start().running.fallback!, /1\.1\.0 was rolled back: it could not start its trial/)
 })
 
 test("the store is its owner's again after a trial that failed", {
@@ -543,7 +540,7 @@ test('a damaged record costs the reason, nothing else', onStub, (t) => {
   for (let n = 0; n < 3; n++) device.start().slots.noteFailure('it crashed')
   writeFileSync(join(device.directory, 'data/slots.json'), '{')
   const { running } = device.start()
-  assert.equal(running.fallback, 'Version 1.1.0 was tried and abandoned: it did not become ready')
+  assert.equal(running.fallback, 'Version 1.1.0 was rolled back: it did not become ready')
   assert.equal(records(device), '1.0.0;1.0.0;')
 })
 

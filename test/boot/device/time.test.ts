@@ -28,16 +28,18 @@ function makeRig() {
   const started: Chronyd[] = []
   const said: string[] = []
   let times = 0
+  const heard: boolean[] = []
   const time = createTimeKeeper({
     say: (text) => said.push(text),
     onTime: () => times++,
+    onServer: (isHeard) => heard.push(isHeard),
     start: (configuration) => {
       const chronyd = new Chronyd(configuration)
       started.push(chronyd)
       return chronyd as unknown as ChildProcess
     },
   })
-  return { time, started, said, times: () => times }
+  return { time, started, said, times: () => times, heard }
 }
 
 test('without a name the server is asked by NTP, with one by NTS, and nobody is served', () => {
@@ -90,4 +92,28 @@ test('a name without an address is said: the device has no name service', () => 
   const { time, started, said } = makeRig()
   time.apply({ ntsName: 'time.example' })
   assert.deepEqual([started.length, said], [0, ['The time server time.example is not used: its address is not set.']])
+})
+
+test('whether the server sets the clock is reported to each run of the firmware, and when that changes', async () => {
+  const { time, started, heard } = makeRig()
+  const reports = () => heard.splice(0)
+  const ntp = { ntpIP: '192.0.2.7' }
+  time.apply(ntp)
+  assert.deepEqual(reports(), [false])
+  started[0]!.stderr.write('2026-11-23T12:00:00Z Selected source 192.0.2.7\n')
+  await turn()
+  assert.deepEqual(reports(), [true])
+  time.apply(ntp) // the next start of the firmware
+  assert.deepEqual(reports(), [true])
+  const lost = "Can't synchroni" // chronyd's spelling is British
+  started[0]!.stderr.write(`2026-11-23T14:00:00Z ${lost}se: no selectable sources\n`)
+  await turn()
+  time.apply(ntp)
+  assert.deepEqual(reports(), [false, false])
+  started[0]!.stderr.write('2026-11-23T15:00:00Z Selected source 192.0.2.7\n')
+  await turn()
+  started[0]!.emit('close')
+  assert.deepEqual(reports(), [true, false])
+  time.apply({})
+  assert.deepEqual(reports(), [false])
 })
