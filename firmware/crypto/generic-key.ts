@@ -17,19 +17,44 @@ export function openGenericKey(key: Uint8Array): OpenedKey {
   }
   return {
     sign: (mode, message, context) => macOf(secret, hashOf(mode), message, context),
-    decrypt: (mode, encrypted, iv, associatedData) => {
+    decrypt: (mode, encrypted, iv, associatedData, context) => {
+      if (mode === 'XAES_GCM' && context !== undefined)
+        return withDerived(secret, context, (key) => key.decrypt(iv ?? NO_NONCE, encrypted, associatedData))
       if (mode === 'XAES_GCM') return openedXaes().decrypt(iv ?? NO_NONCE, encrypted, associatedData)
       if (mode !== 'AES_CBC') throw misfit(mode)
       return decryptAesCbc(secret, iv, encrypted)
     },
-    encrypt: (mode, message, iv, associatedData) =>
-      mode === 'XAES_GCM' ? openedXaes().encrypt(iv, message, associatedData) : encryptAesCbc(secret, iv, message),
+    encrypt: (mode, message, iv, associatedData, context) => {
+      if (mode !== 'XAES_GCM') return encryptAesCbc(secret, iv, message)
+      if (context === undefined) return openedXaes().encrypt(iv, message, associatedData)
+      return withDerived(secret, context, (key) => key.encrypt(iv, message, associatedData))
+    },
     wipe: () => {
       xaes?.wipe()
       wipe(secret)
     },
   }
 }
+
+/** HKDF (RFC 5869) with SHA-256, without salt: its first block, which is as long as a key of XAES. */
+function withDerived<T>(secret: Uint8Array, context: Uint8Array, use: (key: XaesKey) => T): T {
+  const extracted = createHmac('sha256', NO_SALT).update(secret).digest()
+  const derived = createHmac('sha256', extracted).update(context).update(FIRST_BLOCK).digest()
+  wipe(extracted)
+  try {
+    const key = openXaes(derived)
+    try {
+      return use(key)
+    } finally {
+      key.wipe()
+    }
+  } finally {
+    wipe(derived)
+  }
+}
+
+const NO_SALT = new Uint8Array(32)
+const FIRST_BLOCK = Uint8Array.of(1)
 
 const NO_NONCE = new Uint8Array()
 

@@ -90,13 +90,14 @@ export interface ScryptCost {
 export interface CryptoPool {
   /** `context` is for the mode ML_DSA, and for HMAC with a key derived from it: see `macOf`. */
   sign(key: KeyHandle, mode: SignMode, message: Uint8Array, context?: Uint8Array): Promise<Uint8Array>
-  /** `associatedData` is for the mode XAES_GCM only. */
+  /** `associatedData` and `context`, from which the message's key is derived, are for the mode XAES_GCM only. */
   decrypt(
     key: KeyHandle,
     mode: DecryptMode,
     encrypted: Uint8Array,
     iv?: Uint8Array,
     associatedData?: Uint8Array,
+    context?: Uint8Array,
   ): Promise<Uint8Array>
   encrypt(
     key: KeyHandle,
@@ -104,7 +105,10 @@ export interface CryptoPool {
     message: Uint8Array,
     iv: Uint8Array,
     associatedData?: Uint8Array,
+    context?: Uint8Array,
   ): Promise<Uint8Array>
+  /** OAEP with SHA-256. Throws `invalid` for keys other than RSA and for messages that are too long. */
+  encryptRsa(publicKey: PublicKey, message: Uint8Array): Promise<Uint8Array>
   /** `message` and `signature` are those of `sign`. */
   verify(
     type: KeyType,
@@ -143,7 +147,14 @@ export interface OpenedKey {
     encrypted: Uint8Array,
     iv: Uint8Array | undefined,
     associatedData: Uint8Array | undefined,
+    context?: Uint8Array,
   ): Uint8Array
-  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array, associatedData: Uint8Array | undefined): Uint8Array
+  encrypt(
+    mode: EncryptMode,
+    message: Uint8Array,
+    iv: Uint8Array,
+    associatedData: Uint8Array | undefined,
+    context?: Uint8Array,
+  ): Uint8Array
   wipe(): void
 }

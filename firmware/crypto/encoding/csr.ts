@@ -17,6 +17,7 @@ import {
   SubjectAlternativeName,
 } from '@peculiar/asn1-x509'
 import { CofferError } from '../../base/error.ts'
+import { canonicalIPv6 } from '../../base/ip-address.ts'
 import type { KeyType, PublicKey } from '../types.ts'
 import { encodePem } from './pem.ts'
 import { bufferOf, publicKeyInfo } from './public-key.ts'
@@ -24,7 +25,7 @@ import { type Sign, signatureAlgorithm, signData } from './signature.ts'
 
 /** Empty and absent members are omitted from the request. */
 export interface CsrSubject {
-  commonName: string
+  commonName?: string | undefined
   countryName?: string | undefined
   stateOrProvinceName?: string | undefined
   localityName?: string | undefined
@@ -84,7 +85,7 @@ const EXTENSION_REQUEST = '1.2.840.113549.1.9.14' // RFC 2985 section 5.4.2
 const ALT_NAMES_MAX = 256 // encoding is fast up to this number; public CAs accept 100 to 250
 
 function attributesOf({ commonName, subjectAltNames }: CsrSubject): Attribute[] {
-  const names = subjectAltNames ?? (isDnsName(commonName) ? [commonName] : [])
+  const names = subjectAltNames ?? (commonName !== undefined && isDnsName(commonName) ? [commonName] : [])
   if (names.length === 0) return []
   if (names.length > ALT_NAMES_MAX) throw new CofferError('invalid', `subjectAltNames: at most ${ALT_NAMES_MAX}`)
   const extensions = new Extensions([alternativeNames(names)])
@@ -116,5 +117,5 @@ function generalName(text: string): GeneralName {
 function ipAddress(text: string): string {
   const version = isIP(text)
   if (version === 0 || text.includes('%')) throw new CofferError('invalid', 'subjectAltNames: not an IP address')
-  return version === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1)
+  return version === 4 ? text : canonicalIPv6(text)
 }

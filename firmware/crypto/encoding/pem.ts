@@ -36,6 +36,9 @@ export function encodeSecretPem(label: string, der: Uint8Array): Uint8Array {
   return pem
 }
 
+/** The base64 of a text with one block, as `encodePem` writes it. */
+export const base64InPem = (pem: string): string => pem.replace(/-----[^\n]*-----|\n/g, '')
+
 interface PemBlock {
   label: string
   /** The bytes between the boundary lines, a view of the input. */

@@ -14,6 +14,7 @@ export type Task =
       message: Uint8Array
       iv: Uint8Array | undefined
       associatedData: Uint8Array | undefined
+      context: Uint8Array | undefined
     }
   | {
       do: 'encrypt'
@@ -22,7 +23,9 @@ export type Task =
       message: Uint8Array
       iv: Uint8Array
       associatedData: Uint8Array | undefined
+      context: Uint8Array | undefined
     }
+  | { do: 'encryptRsa'; publicKey: PublicKey; message: Uint8Array }
   | {
       do: 'verify'
       type: KeyType
@@ -82,12 +85,13 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
   ],
   decrypt: [
     ['ref', 'mode'],
-    ['message', 'iv', 'associatedData'],
+    ['message', 'iv', 'associatedData', 'context'],
   ],
   encrypt: [
     ['ref', 'mode'],
-    ['message', 'iv', 'associatedData'],
+    ['message', 'iv', 'associatedData', 'context'],
   ],
+  encryptRsa: [['publicKey'], ['message']],
   verify: [
     ['type', 'publicKey', 'mode'],
     ['message', 'signature'],

@@ -79,18 +79,26 @@ export function createPool({ workers = threadsFor(totalmem()), entry, startLater
     start,
     sign: (key, mode, message, context) =>
       bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message), context: context && copy(context) }, key),
-    decrypt: (key, mode, encrypted, iv, associatedData) =>
+    decrypt: (key, mode, encrypted, iv, associatedData, context) =>
       bytesOf(
         use,
-        { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), ...copied({ iv, associatedData }) },
+        { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), ...copied({ iv, associatedData, context }) },
         key,
       ),
-    encrypt: (key, mode, message, iv, associatedData) =>
+    encrypt: (key, mode, message, iv, associatedData, context) =>
       bytesOf(
         use,
-        { do: 'encrypt', ref: key.ref, mode, message: copy(message), iv: copy(iv), ...copied({ associatedData }) },
+        {
+          do: 'encrypt',
+          ref: key.ref,
+          mode,
+          message: copy(message),
+          iv: copy(iv),
+          ...copied({ associatedData, context }),
+        },
         key,
       ),
+    encryptRsa: (publicKey, message) => bytesOf(use, { do: 'encryptRsa', publicKey, message: copy(message) }),
     verify: async (type, publicKey, mode, message, signature) => {
       const task = { do: 'verify', type, publicKey, mode, message: copy(message), signature: copy(signature) } as const
       return (await bytesOf(use, task))[0] === 1

@@ -1,11 +1,13 @@
-/** One bounded queue of the crypto pool. It replaces worker threads that die. */
+/** One bounded queue of the crypto pool, fair among users. It replaces worker threads that die. */
 
 import { CofferError, wrongState } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
+import { requestingUser } from '../../base/request-authorization.ts'
 import { wipe } from '../../base/secret.ts'
 import type { KeyHandle } from '../types.ts'
 import { Unpacker } from './message-encoding.ts'
 import { bytesIn, type PoolReply, type Replies, type Task, unpackReply, wipeTask } from './messages.ts'
+import { createWaitingJobs } from './waiting-jobs.ts'
 import {
   depart,
   drop,
@@ -20,7 +22,10 @@ import {
 import { createThreads, type ThreadsOptions } from './worker-threads.ts'
 
 interface WorkerQueueOptions extends ThreadsOptions {
-  /** Limit of waiting and running jobs. Further ones are refused with `busy`. */
+  /**
+   * Limit of waiting and running jobs. In a full queue the newest waiting job of the user with most of them is refused with `busy`, be it
+   * the one that comes.
+   */
   jobsMax: number
   /** Called with the failed algorithms after a signing worker has tested all of them. */
   onTested?: (wrong: readonly string[]) => void
@@ -52,7 +57,7 @@ const IDLE_MS_MAX = 10_000 // for threads that start late; starting one again ta
 
 export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   const epoch = new Int32Array(options.epoch)
-  let queue: Job[] = []
+  const waiting = createWaitingJobs()
   let jobs = 0
   let bytes = 0
   let nextId = 1
@@ -75,7 +80,8 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   function run(task: Task, key?: KeyHandle): Promise<JobResult> {
     const taskBytes = bytesIn(task)
     const counted = Math.max(0, taskBytes - SMALL_BYTES)
-    const refusal = refusalOf(counted)
+    const user = requestingUser()
+    const refusal = refusalOf(user, counted)
     if (refusal !== undefined) {
       wipeTask(task)
       return Promise.reject(refusal)
@@ -86,23 +92,29 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     bytes += counted
     clearTimeout(idle)
     return new Promise((resolve, reject) => {
-      queue.push({ task, key, weight, bytes: counted, resolve, reject, dropped: false })
+      waiting.add({ task, key, user, weight, bytes: counted, resolve, reject, dropped: false })
       dispatch()
     })
   }
 
-  function refusalOf(more: number): CofferError | undefined {
+  /** Refuses jobs of other users instead if they make room. */
+  function refusalOf(user: string, more: number): CofferError | undefined {
     if (isClosed) return wrongState()
-    if (jobs >= options.jobsMax || (more > 0 && bytes + more > BYTES_MAX)) {
-      return new CofferError('busy', 'Too many operations are waiting')
+    const missing = {
+      jobs: Math.max(0, jobs + 1 - options.jobsMax),
+      bytes: more === 0 ? 0 : Math.max(0, bytes + more - BYTES_MAX),
     }
+    if (missing.jobs === 0 && missing.bytes === 0) return undefined
+    const refused = waiting.makeRoom(user, missing, more)
+    if (refused === null) return tooMany()
+    for (const job of refused) refuse(job, tooMany())
     return undefined
   }
 
   function dispatch(): void {
-    while (queue.length > 0) {
+    while (waiting.size > 0) {
       const thread = threads.free(operationMs)
-      const job = thread && queue.shift()
+      const job = thread && waiting.next()
       if (thread === undefined || job === undefined) return
       send(thread, job)
     }
@@ -165,14 +177,13 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   }
 
   function dropQueued(selects: (job: Job) => boolean, error: CofferError): void {
-    const dropped = queue.filter(selects)
-    if (dropped.length === 0) return
-    queue = queue.filter((job) => !selects(job))
-    for (const job of dropped) {
-      settle(job)
-      wipeTask(job.task)
-      drop(job, error)
-    }
+    for (const job of waiting.remove(selects)) refuse(job, error)
+  }
+
+  function refuse(job: Job, error: CofferError): void {
+    settle(job)
+    wipeTask(job.task)
+    drop(job, error)
   }
 
   function endAll(end: () => Promise<void>): Promise<void> {
@@ -202,6 +213,8 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     },
   }
 }
+
+const tooMany = () => new CofferError('busy', 'Too many operations are waiting')
 
 const wipeResult = (result: JobResult): void => {
   const secret = result instanceof Uint8Array ? result : result.private

@@ -13,6 +13,8 @@ export type JobResult = Uint8Array | KeyPair
 export interface Job {
   task: Task
   key: KeyHandle | undefined
+  /** Empty for a job of no user. */
+  user: string
   weight: number
   /** Bytes that count against the limit of all jobs. */
   bytes: number

@@ -11,6 +11,7 @@ import { engine } from '../engine/select.ts'
 import { wipeStack } from '../engine/stack.ts'
 import { deriveKey } from '../kdf.ts'
 import { type Random, systemRandom } from '../random.ts'
+import { encryptRsa } from '../rsa/encryption.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
 import type { KeyPair, OpenedKey } from '../types.ts'
 import { verifies } from '../verification.ts'
@@ -168,6 +169,8 @@ function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Ui
   switch (task.do) {
     case 'verify':
       return Uint8Array.of(verifies(task.type, task.publicKey, task.mode, task.message, task.signature) ? 1 : 0)
+    case 'encryptRsa':
+      return encryptRsa(task.publicKey, task.message)
     case 'generate':
       return generateKey(task.type, task.bits, random)
     case 'import':
@@ -183,9 +186,9 @@ function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Ui
     case 'sign':
       return key.sign(task.mode, task.message, task.context)
     case 'decrypt':
-      return key.decrypt(task.mode, task.message, task.iv, task.associatedData)
+      return key.decrypt(task.mode, task.message, task.iv, task.associatedData, task.context)
     case 'encrypt':
-      return key.encrypt(task.mode, task.message, task.iv, task.associatedData)
+      return key.encrypt(task.mode, task.message, task.iv, task.associatedData, task.context)
   }
 }
 

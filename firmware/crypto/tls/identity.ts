@@ -47,6 +47,7 @@ export async function makeTlsIdentity(
   random: Random,
   commonName = COMMON_NAME,
   names: readonly string[] = [],
+  extensions: readonly Extension[] = [],
 ): Promise<TlsIdentity> {
   const pair = generatePair()
   const der = encodePkcs8(pair)
@@ -56,7 +57,7 @@ export async function makeTlsIdentity(
       format: 'der',
       type: 'pkcs8',
     })
-    return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName, names)
+    return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName, names, extensions)
   } finally {
     wipe(der, pair.private)
   }
@@ -82,8 +83,14 @@ export async function identityOf(
   random: Random,
   commonName = COMMON_NAME,
   names: readonly string[] = [],
+  extensions: readonly Extension[] = [],
 ): Promise<TlsIdentity> {
-  const tbsCertificate = toBeSigned(pair, commonName, names, random)
+  const tbsCertificate = toBeSigned(
+    pair,
+    commonName,
+    [...(names.length === 0 ? [] : [alternativeNames(names)]), ...extensions],
+    random,
+  )
   const signature = await signWith(new Uint8Array(AsnConvert.serialize(tbsCertificate)))
   const certificate = new Certificate({
     tbsCertificate,
@@ -152,12 +159,34 @@ export function isFor({ cert }: TlsIdentity, names: readonly string[]): boolean 
   )
 }
 
+/** First DNS name of a certificate; null if it has none, or Coffer made it. */
+export function certificateNameOf(identity: TlsIdentity): string | null {
+  if (isSelfMade(identity)) return null
+  const { subjectAltName = '' } = new X509Certificate(identity.cert)
+  return /(?:^|, )DNS:([a-z0-9.-]{1,253})(?=,|$)/i.exec(subjectAltName)?.[1] ?? null
+}
+
+const ACME_IDENTIFIER = '1.3.6.1.5.5.7.1.31'
+
+/** Marks the certificate of a challenge. `digest`: SHA-256 of the key authorization. RFC 8737 section 3. */
+export const acmeIdentifier = (digest: Uint8Array): Extension =>
+  new Extension({
+    extnID: ACME_IDENTIFIER,
+    critical: true,
+    extnValue: new OctetString(AsnConvert.serialize(new OctetString(bufferOf(digest)))),
+  })
+
 const NOT_BEFORE = new Date(0) // the clock may not be set at the first start
 const NOT_AFTER = new Date(Date.UTC(9999, 11, 31, 23, 59, 59)) // RFC 5280 section 4.1.2.5: no well-defined end
 const SERIAL_BYTES = 16
 
 /** Version 3, since some TLS libraries refuse other versions. */
-function toBeSigned(pair: KeyPair, commonName: string, names: readonly string[], random: Random): TBSCertificate {
+function toBeSigned(
+  pair: KeyPair,
+  commonName: string,
+  extensions: readonly Extension[],
+  random: Random,
+): TBSCertificate {
   const name = nameOf({ commonName })
   const serial = random(SERIAL_BYTES)
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40 // positive, no leading zero
@@ -180,7 +209,7 @@ function toBeSigned(pair: KeyPair, commonName: string, names: readonly string[],
         critical: true,
         extnValue: new OctetString(AsnConvert.serialize(new KeyUsage(KeyUsageFlags.digitalSignature))),
       }),
-      ...(names.length === 0 ? [] : [alternativeNames(names)]),
+      ...extensions,
     ]),
   })
 }
