@@ -33,3 +33,13 @@ export function decodeBase64(text: string, field: string, options?: { lines?: bo
 
 export const encodeBase64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('base64')
+
+/** RFC 4648 section 5 without padding, in memory of its own; null when the text is not the one that `encodeBase64Url` makes of the bytes. */
+export function readBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
+  const bytes = newSecret(Math.floor((text.length / 4) * 3))
+  Buffer.from(bytes.buffer).write(text, 'base64url')
+  return encodeBase64Url(bytes) === text ? bytes : null
+}
+
+export const encodeBase64Url = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64url')

@@ -13,16 +13,21 @@ const ONCE = { type: 'major', execution: 'sync' }
 /** Collections after which V8 keeps no memory for next time. */
 const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' }
 
+/**
+ * V8 overwrites the halves of the nursery by the first flag. By the second one it overwrites what is free on pages with objects in use, of
+ * which it moves only those on sparse pages.
+ */
+const OVERWRITING = ['clear-free-memory', 'zero-unused-memory']
+
 /** Collects all of it, overwrites where it lay, and gives the memory back to the system. */
 export function wipeGarbage(): void {
   const collect = collector()
-  setFlagsFromString('--clear-free-memory')
+  for (const flag of OVERWRITING) setFlagsFromString(`--${flag}`)
   try {
-    collect()
-    collect() // which has to wait until other threads have overwritten all that the first one found
     collect(LAST_RESORT)
+    collect(LAST_RESORT) // which has to wait until other threads have overwritten all that the first one found
   } finally {
-    setFlagsFromString('--no-clear-free-memory')
+    for (const flag of OVERWRITING) setFlagsFromString(`--no-${flag}`)
   }
 }
 

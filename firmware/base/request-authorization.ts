@@ -8,20 +8,31 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 /** Throws what the request would be refused with if it came now. */
 export type AuthorizationCheck = () => void
 
-const current = new AsyncLocalStorage<AuthorizationCheck>()
-
-/** Checks, and acts in the same turn; whatever is awaited on the way, every change that follows from it is checked again. */
-export function runAuthorized<T>(check: AuthorizationCheck, act: () => T): T {
-  check()
-  return current.run(check, act)
+interface AuthorizedRequest {
+  readonly check: AuthorizationCheck
+  readonly user: string
 }
+
+const current = new AsyncLocalStorage<AuthorizedRequest>()
+
+/**
+ * Checks, and acts in the same turn; whatever is awaited on the way, every change that follows from it is checked again. `user` shares the
+ * crypto pool with others in turns.
+ */
+export function runAuthorized<T>(check: AuthorizationCheck, act: () => T, user = ''): T {
+  check()
+  return current.run({ check, user }, act)
+}
+
+/** Empty in a request of nobody, and outside of requests. */
+export const requestingUser = (): string => current.getStore()?.user ?? ''
 
 /**
  * Call it in the same turn of the event loop as the change: where the store, the boot manager and the states of the appliance
  * are entered. Passes for code that acts for no request, as the console does.
  */
 export function assertAuthorized(): void {
-  current.getStore()?.()
+  current.getStore()?.check()
 }
 
 /** For what the appliance does by itself once a change was made, which may have ended the request. */

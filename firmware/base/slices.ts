@@ -15,3 +15,7 @@ export async function runInSlices(steps: Iterable<unknown>, isWanted: () => bool
   }
   return true
 }
+
+export async function forEachInSlices<T>(items: Iterable<T>, act: (item: T) => void): Promise<void> {
+  await runInSlices(Iterator.from(items).map((item) => act(item)))
+}

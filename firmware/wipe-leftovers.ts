@@ -1,18 +1,21 @@
 /**
- * After a lock, what requests and keys have left on stack and heap, and in the buffer of Node's parsers, is overwritten. So it is
- * after a TLS key was replaced: OpenSSL's copies of it lie in objects of the heap until these are collected.
+ * After a lock, what requests and keys have left on stack and heap, and in the buffer of Node's parsers, is overwritten; the keys
+ * themselves are wiped before (appliance/sessions.ts, store/vault.ts). The same after a TLS key was replaced: OpenSSL's copies of it lie
+ * in objects of the heap until these are collected.
  */
 
 import type { Appliance } from './appliance/appliance.ts'
 import { wipeGarbage } from './base/garbage.ts'
 import type { Log } from './base/log.ts'
+import { runDetached } from './base/request-authorization.ts'
 import { wipeStack } from './crypto/engine/stack.ts'
 import { wipeParserBuffer } from './http/server/parser-buffer.ts'
 import type { Operational } from './kms/domain/operational.ts'
 
 /** When the answer has been sent, and the requests that were refused are gone. */
 const LEFTOVERS_MS = 500
-const AGAIN_MS = 5000 // for what a busy computer held longer; once it is unlocked, that would only make requests wait
+/** For what was held longer: by a busy computer, by connections until they ended, by V8 as spare pages. Once it is unlocked, requests would wait. */
+const AGAIN_MS = [5000, 20_000, 60_000]
 
 export function wipeAfterLocks(appliance: Appliance<Operational>, log: Log): void {
   let isPending = false // requests wait while it is done: once for changes that come together
@@ -25,17 +28,22 @@ export function wipeAfterLocks(appliance: Appliance<Operational>, log: Log): voi
     }, LEFTOVERS_MS).unref()
   })
   appliance.onState((state) => {
-    if (state !== 'Locked') return
-    setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
-    setTimeout(() => {
-      if (appliance.state === 'Locked') void wipeLeftovers(log)
-    }, AGAIN_MS).unref()
+    // Detached from the request that locks, whose credentials would live as long as the timers.
+    if (state === 'Locked') runDetached(wipeLater)
   })
+
+  function wipeLater(): void {
+    setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
+    for (const ms of AGAIN_MS)
+      setTimeout(() => {
+        if (appliance.state === 'Locked') void wipeLeftovers(log)
+      }, ms).unref()
+  }
 }
 
 async function wipeLeftovers(log: Log): Promise<void> {
   await wipeParserBuffer().catch(({ code }: NodeJS.ErrnoException) =>
-    log.error('general', `what requests left in a buffer was not overwritten: ${code}`),
+    log.error('general', `cannot wipe the buffer of requests: ${code}`),
   )
   wipeStack()
   wipeGarbage()
