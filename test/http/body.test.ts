@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { CofferError } from '../../firmware/base/error.ts'
 import { matchSchema, parseJson } from '../../firmware/base/json.ts'
 import { createBodyReader, wipeBody } from '../../firmware/http/request/body.ts'
-import { BODY_LIMITS } from '../../firmware/http/request/body-rate.ts'
+import { ANY_TERMS, BODY_LIMITS } from '../../firmware/http/request/body-rate.ts'
 import { parseMultipart, readParts } from '../../firmware/http/request/multipart.ts'
 import {
   base64,
@@ -256,7 +256,7 @@ test('a body has no longer than its terms allow, however quickly it comes', asyn
   for (const way of ['read', 'stream'] as const) {
     const source = new PassThrough()
     const flow = setInterval(() => source.write(new Uint8Array(10_000)), 5)
-    const terms = { check: () => {}, withinMs: 200 }
+    const terms = { ...ANY_TERMS, withinMs: 200 }
     await assert.rejects(async () => {
       if (way === 'read') await reader.read(source, 1e9, terms)
       else for await (const _ of reader.stream(() => source, terms));
@@ -274,7 +274,7 @@ test('a body ends with the admission of its request, at the next check of the pa
     }
     const [whole, streamed] = [new PassThrough(), new PassThrough()]
     const flow = setInterval(() => [whole, streamed].map((source) => source.write(new Uint8Array(10_000))), 5)
-    const terms = { check, withinMs: Number.POSITIVE_INFINITY }
+    const terms = { ...ANY_TERMS, check }
     const reads = [
       reader.read(whole, 1e9, terms),
       (async () => {
@@ -304,7 +304,7 @@ test('all bodies together stay within the memory bound, and it is given back', a
 
 test('what is kept of streamed bodies counts with the others, until it is released', async () => {
   const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100, smallBytes: 10 })
-  const [first, second] = [reader.hold(), reader.hold()]
+  const [first, second] = [reader.hold('first'), reader.hold('second')]
   first.add(60)
   first.add(20)
   second.add(10)
@@ -320,7 +320,7 @@ test('what is kept of streamed bodies counts with the others, until it is releas
 test('large bodies that take all the memory there is for them keep no small one out', async () => {
   const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100, smallBytes: 50 })
   const large = [new PassThrough(), new PassThrough()]
-  const readings = large.map((stream) => reader.read(stream, 1000))
+  const readings = large.map((stream, n) => reader.read(stream, 1000, { ...ANY_TERMS, user: `user ${n}` }))
   large[0]!.write(new Uint8Array(120))
   large[1]!.write(new Uint8Array(80))
   await sleep(5)

@@ -34,9 +34,11 @@ export interface Terms {
   /** Throws once the request is no longer authorized. Called as often as the rate is checked. */
   check: AuthorizationCheck
   withinMs: number
+  /** The user whose body it is; clients without credentials share the name `''`. */
+  user: string
 }
 
-export const ANY_TERMS: Terms = { check: () => {}, withinMs: Number.POSITIVE_INFINITY }
+export const ANY_TERMS: Terms = { check: () => {}, withinMs: Number.POSITIVE_INFINITY, user: '' }
 
 export interface Reading {
   terms: Terms

@@ -6,12 +6,16 @@ import { MIB } from '../../base/memory.ts'
 import { ownsMemory, wipe, wipeAndFree } from '../../base/secret.ts'
 import { ANY_TERMS, type BodyLimits, createRateWatch, type Terms } from './body-rate.ts'
 import { endedEarly, streamBody, type Upload } from './body-stream.ts'
+import { createReservations, type Held } from './reservations.ts'
 
 export const BODY_BYTES_MAX = MIB
 
 export interface BodyReader {
-  /** Throws `tooLarge`, `timeout`, `busy`, an error of `terms`, or `invalid` if the client disconnects. */
-  read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>>
+  /**
+   * Throws `tooLarge`, `timeout`, `busy`, an error of `terms`, or `invalid` if the client disconnects. The body counts as long as it
+   * arrives, or until the caller releases `held`.
+   */
+  read(stream: Readable, bytesMax: number, terms?: Terms, held?: Held): Promise<Uint8Array<ArrayBuffer>>
   /** Like `read`, in pieces. Also throws the errors of `take`. */
   feed(stream: Readable, bytesMax: number, take: Take, terms?: Terms): Promise<void>
   /**
@@ -19,14 +23,8 @@ export interface BodyReader {
    * if the client disconnects.
    */
   stream(open: () => Readable, terms?: Terms): Upload
-  hold(): Held
+  hold(user: string): Held
   recheck(): void
-}
-
-/** A reservation: memory counted against the bound of all bodies. */
-export interface Held {
-  add(bytes: number): void
-  release(): void
 }
 
 /** The reader wipes pieces that are `taken`; the callee owns those that are `kept`. */
@@ -34,9 +32,14 @@ type Take = (piece: Uint8Array) => 'taken' | 'kept'
 
 export function createBodyReader(limits: BodyLimits): BodyReader {
   const rates = createRateWatch(limits)
-  let totalBytes = 0
+  const { hold } = createReservations(limits)
 
-  async function read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>> {
+  async function read(
+    stream: Readable,
+    bytesMax: number,
+    terms?: Terms,
+    held?: Held,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     let whole = new Uint8Array()
     let length = 0
     const take: Take = (piece) => {
@@ -51,7 +54,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       return 'taken'
     }
     try {
-      await feed(stream, bytesMax, take, terms)
+      await (held === undefined ? feed(stream, bytesMax, take, terms) : feedInto(held, stream, bytesMax, take, terms))
       return whole.subarray(0, length)
     } catch (error) {
       wipeBody(whole)
@@ -60,6 +63,21 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
   }
 
   async function feed(stream: Readable, bytesMax: number, take: Take, terms = ANY_TERMS): Promise<void> {
+    const held = hold(terms.user)
+    try {
+      await feedInto(held, stream, bytesMax, take, terms)
+    } finally {
+      held.release()
+    }
+  }
+
+  async function feedInto(
+    held: Held,
+    stream: Readable,
+    bytesMax: number,
+    take: Take,
+    terms = ANY_TERMS,
+  ): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const startedMs = performance.now()
     let isRefused = false
@@ -68,7 +86,6 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       reject(error)
     }
     const reading = rates.watch(terms, () => performance.now() - startedMs, refuse)
-    const held = hold()
     const onData = (chunk: Uint8Array) => {
       reading.receivedBytes += chunk.length
       try {
@@ -88,28 +105,8 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       await promise
     } finally {
       rates.release(reading)
-      held.release()
       stream.off('data', onData).off('end', resolve).off('close', onClose)
       // The error listener stays: without it, a later connection error would end the process.
-    }
-  }
-
-  function hold(): Held {
-    let heldBytes = 0
-    const large = () => Math.max(0, heldBytes - limits.smallBytes)
-    return {
-      add(bytes) {
-        const before = large()
-        heldBytes += bytes
-        const more = large() - before
-        totalBytes += more
-        if (more > 0 && totalBytes > limits.totalBytesMax)
-          throw new CofferError('busy', 'Too many large requests at once')
-      },
-      release() {
-        totalBytes -= large()
-        heldBytes = 0
-      },
     }
   }
 

@@ -13,6 +13,9 @@ export interface Client {
   idleSinceMs: number
   /** True while the socket's stall timer runs: until the request is complete and answered. */
   isTimed: boolean
+  /** Number of requests so far. */
+  requests: number
+  /** The newest request, until it is complete and answered. */
   last: IncomingMessage | undefined
   broken: boolean
   isOver: boolean
@@ -30,6 +33,7 @@ export function clientOf(socket: Duplex): Client {
       unanswered: new Set(),
       idleSinceMs: performance.now(),
       isTimed: false,
+      requests: 0,
       last: undefined,
       broken: false,
       isOver: false,

@@ -6,6 +6,7 @@ import type { PipeliningLimits } from './pipelining.ts'
 export interface ListenerLimits extends PipeliningLimits {
   /** From the start of a connection or request to the end of its headers. */
   headersMs: number
+  /** From the start of a connection to the end of its TLS handshake, without the time in which this thread is busy with others. */
   handshakeMs: number
   keepAliveMs: number
   /** Ends a connection whose client neither reads its answer nor sends its request. */
@@ -27,7 +28,7 @@ const CONNECTION_BYTES = 64 * 1024 // with the TLS session
 
 export const LISTENER_LIMITS: ListenerLimits = {
   headersMs: 10_000,
-  handshakeMs: 10_000,
+  handshakeMs: 30_000, // a busy computer with 500 clients has needed more than 10 s; idle connections may stay longer
   keepAliveMs: 75_000,
   stallMs: 30_000,
   drainMs: 60_000,

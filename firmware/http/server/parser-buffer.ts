@@ -1,12 +1,13 @@
 /**
- * Wipes the buffer that all HTTP parsers of a thread share in Node. It keeps the last data read, including passphrases and keys, and is not
- * reachable from JavaScript. Reading connections as streams would avoid it, but costs an eighth of the signatures per second.
+ * Memory of Node's HTTP parsers, which is not reachable from JavaScript. The buffer that all parsers of a thread share keeps the last data
+ * read, including passphrases and keys. Reading connections as streams would avoid it, but costs an eighth of the signatures per second.
  */
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import { defined } from '../../base/defined.ts'
 
 const BODY_BYTES = 1024 * 1024 // zeros, many times the 64 KiB buffer, so that a read fills it completely
 
@@ -28,4 +29,13 @@ export async function wipeParserBuffer(): Promise<void> {
     client.destroy()
     server.close()
   }
+}
+
+/**
+ * Deletes each parser with its connection. A parser copies a head that comes in pieces and keeps the copy until it reads another one; Node
+ * keeps parsers of ended connections for new ones.
+ */
+export function keepNoParsers(): void {
+  const common = defined(process.getBuiltinModule('_http_common')) as { parsers: { max: number } }
+  common.parsers.max = 0
 }

@@ -11,6 +11,12 @@ export interface PipeliningLimits {
   waitingTotalMax: number
 }
 
+/** Sees all bytes on their way to the parser. */
+interface Passage {
+  beforeParsing(socket: Socket, bytes: Buffer): Buffer
+  afterParsing(socket: Socket, bytes: Buffer): void
+}
+
 /** Bytes given to the parser at a time: about 50 of the shortest requests. */
 const PORTION_BYTES = 1024
 
@@ -19,6 +25,8 @@ interface Pipelining {
   wait(socket: Socket, begin: () => void): void
   /** Call when an answer is sent. */
   proceed(socket: Socket): void
+  /** Gives these bytes to the parser before those that follow. Call while the parser reports an error, after it was initialized. */
+  readAgain(socket: Socket, bytes: Buffer): void
   stop(socket: Socket): void
   /** Discards unparsed data and waiting requests. */
   drop(socket: Socket): void
@@ -35,7 +43,7 @@ interface Line {
   isStopped: boolean
 }
 
-export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimits): Pipelining {
+export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimits, passage: Passage): Pipelining {
   const lines = new Map<Socket, Line>()
   let total = 0
 
@@ -75,7 +83,9 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
       const bytes = line.unread.shift()
       if (bytes === undefined) break
       if (bytes.length > PORTION_BYTES) line.unread.unshift(bytes.subarray(PORTION_BYTES))
-      line.parse(bytes.subarray(0, PORTION_BYTES))
+      const portion = passage.beforeParsing(socket, bytes.subarray(0, PORTION_BYTES))
+      line.parse(portion)
+      passage.afterParsing(socket, portion)
     }
     line.isParsing = false
     if (line.unread.length > 0) {
@@ -113,6 +123,11 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
         begin()
       }
       parse(socket, line)
+    },
+    readAgain: (socket, bytes) => {
+      const line = lines.get(socket) ?? open(socket)
+      line.unread.unshift(bytes)
+      parse(socket, line) // at once: the end of the connection may have been read, too
     },
     stop: (socket) => {
       const line = lines.get(socket)

@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net'
 import { jsonReply } from '../reply.ts'
+import { createHandshakes } from './handshakes.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { OnceOptions } from './redirect.ts'
 import { createOnceServer, secureUri } from './redirect.ts'
@@ -10,6 +11,8 @@ interface DetectorOptions extends Pick<OnceOptions, 'now'> {
   limits: ListenerLimits
   onPlain: (asked: { method: string; target: string }, status: number) => void
   shakeHands: (socket: Socket) => void
+  /** Called when a handshake begins to wait for others, and when it goes on. */
+  onQueued: (socket: Socket, isQueued: boolean) => void
 }
 
 /** Dispatches a new connection by its first byte: TLS begins with record type 22 (RFC 8446 section 5.1), an HTTP method with a letter. */
@@ -18,6 +21,7 @@ export function createPlainHttpDetector({
   now,
   onPlain,
   shakeHands,
+  onQueued,
 }: DetectorOptions): (socket: Socket) => void {
   const plain = createOnceServer({
     limits,
@@ -29,10 +33,13 @@ export function createPlainHttpDetector({
     },
   })
 
+  const shakeHandsSoon = createHandshakes((socket) => {
+    onQueued(socket, false)
+    socket.off('error', ignore)
+    shakeHands(socket)
+  })
+
   return (socket) => {
-    const deadline = setTimeout(() => socket.destroy(), limits.handshakeMs)
-    const done = () => clearTimeout(deadline)
-    socket.once('close', done)
     socket.once('readable', () => {
       const first: Buffer | null = socket.read()
       if (first === null) {
@@ -41,12 +48,10 @@ export function createPlainHttpDetector({
       }
       socket.unshift(first)
       if (isLetter(first.readUInt8(0)))
-        plain.emit('connection', socket) // `deadline` stays and bounds the time for its headers
+        plain.emit('connection', socket) // the time for its headers is that of a handshake
       else {
-        done()
-        socket.off('close', done)
-        socket.off('error', ignore)
-        shakeHands(socket)
+        onQueued(socket, true)
+        shakeHandsSoon(socket)
       }
     })
     socket.on('error', ignore) // the client may have disconnected

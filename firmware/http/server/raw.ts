@@ -19,7 +19,7 @@ export function answerRaw(socket: Duplex, reply: Reply, commonHeaders: Readonly<
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-interface ParserError extends Error {
+export interface ParserError extends Error {
   code?: string
   bytesParsed?: number
   rawPacket?: Uint8Array
@@ -30,7 +30,6 @@ export function parserErrorReply(error: ParserError): Reply | null {
     case 'ECONNRESET':
     case 'EPIPE':
     case 'ERR_STREAM_PREMATURE_CLOSE':
-    case 'ERR_TLS_HANDSHAKE_TIMEOUT': // an answer would need the handshake
       return null
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return jsonReply(408, { message: 'The request came too slowly' })
@@ -45,10 +44,14 @@ export function parserErrorReply(error: ParserError): Reply | null {
 
 const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ (\/\S*) HTTP\/1\.[01]\r?\n/
 
+/** The same bytes, not a copy: a head has credentials, and Node's shared memory for small buffers is never wiped. */
+export const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
 /** Returns the target of a well-formed request line with an unknown method, else null. */
 export function targetOfUnknownMethod({ code, bytesParsed = 0, rawPacket }: ParserError): string | null {
   if (code !== 'HPE_INVALID_METHOD' || rawPacket === undefined) return null
-  const packet = Buffer.from(rawPacket).toString('latin1')
+  const packet = viewOf(rawPacket).toString('latin1')
   const start = packet.lastIndexOf('\n', bytesParsed - 1) + 1
   return REQUEST_LINE.exec(bytesParsed === 0 ? packet : packet.slice(start))?.[1] ?? null
 }

@@ -19,6 +19,10 @@ interface RedirectOptions {
   /** The appliance's clock, for `date`. */
   now: () => number
   limits?: Partial<ListenerLimits>
+  /** Answer to a pending challenge of a certificate authority (RFC 8555 section 8.3); undefined for an unknown token. */
+  authorizationOf?: (token: string) => string | undefined
+  /** Requests for its host without a port, or with port 80, are redirected to it. */
+  chatOrigin?: () => string | null
 }
 
 interface Redirect {
@@ -28,7 +32,9 @@ interface Redirect {
 
 const CONNECTIONS_MAX = 256 // each is answered once and closed
 const HEADER_BYTES_MAX = 16 * 1024
+const HTTP_PORT = 80
 const TLS_PORT = 443 // default port, left out of URIs
+const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]+)$/
 
 export async function listenRedirect(options: RedirectOptions): Promise<Redirect> {
   const { log, now, tlsPort } = options
@@ -39,7 +45,14 @@ export async function listenRedirect(options: RedirectOptions): Promise<Redirect
     limits,
     now,
     reply: ({ method, target, host, socket }) => {
+      const token = method === 'GET' ? CHALLENGE.exec(target)?.[1] : undefined
+      const authorization = token === undefined ? undefined : options.authorizationOf?.(token)
+      if (authorization !== undefined) return challengeReply(authorization)
       anonymous.lines()?.info('access', `redirected ${method} ${loggedPath(target)}`)
+      const { name, port = HTTP_PORT, path } = readUri(target, host)
+      const origin = options.chatOrigin?.() ?? null
+      // 302 is not cached: an Administrator may move the chat.
+      if (port === HTTP_PORT && isAt(origin, name)) return emptyReply(302, { location: `${origin}${path}` })
       return emptyReply(301, { location: secureUri(target, host, socket, tlsPort) })
     },
   })
@@ -60,6 +73,11 @@ export async function listenRedirect(options: RedirectOptions): Promise<Redirect
       await closed
     },
   }
+}
+
+function challengeReply(authorization: string): Reply {
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': `${authorization.length}` }
+  return { status: 200, headers, body: authorization }
 }
 
 interface Asked {
@@ -133,13 +151,24 @@ export function secureUri(
   socket: Socket,
   tlsPort: number | null,
 ): string {
-  const absolute = ABSOLUTE.exec(target)
-  const [, authority = hostHeader, rest = target] = absolute ?? []
-  const [, named, namedPort] = HOST.exec(authority ?? '') ?? []
-  const host = named !== undefined && URL.canParse(`https://${named}`) ? named : hostOf(socket)
-  const port = tlsPort ?? (Number(namedPort) || socket.localPort)
+  const { name, port: namedPort, path } = readUri(target, hostHeader)
+  const port = tlsPort ?? namedPort ?? socket.localPort
+  return `https://${name ?? hostOf(socket)}${port === TLS_PORT ? '' : `:${port}`}${path}`
+}
+
+/** `name` is undefined without a usable host. */
+function readUri(target: string, hostHeader: string | undefined) {
+  const [, authority = hostHeader, rest = target] = ABSOLUTE.exec(target) ?? []
+  const [, named, port] = HOST.exec(authority ?? '') ?? []
+  const name = named !== undefined && URL.canParse(`https://${named}`) ? named : undefined
   const path = rest.startsWith('/') ? rest : `/${rest.startsWith('?') ? rest : ''}`
-  return `https://${host}${port === TLS_PORT ? '' : `:${port}`}${printable(path)}`
+  return { name, port: Number(port) || undefined, path: printable(path) }
+}
+
+/** True if `origin` has TLS and this host. */
+function isAt(origin: string | null, name: string | undefined): boolean {
+  const url = URL.parse(origin ?? '')
+  return url?.protocol === 'https:' && url.hostname === name?.toLowerCase().replace(/\.$/, '')
 }
 
 function hostOf({ localAddress = '' }: Socket): string {

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { createShare, type Log } from '../../base/log.ts'
 import { refusal } from '../errors.ts'
@@ -10,6 +11,7 @@ import { type Reply, toResponse } from '../reply.ts'
 import { clientOf, type Watch } from './clients.ts'
 import type { Connection } from './exchange.ts'
 import type { ListenerLimits } from './limits.ts'
+import type { ListMethod } from './list-method.ts'
 import { loggedPath } from './logged-path.ts'
 import { createPipelining } from './pipelining.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
@@ -27,12 +29,13 @@ interface RequestsOptions {
   limits: ListenerLimits
   commonHeaders: () => Readonly<Record<string, string>>
   watch: Pick<Watch, 'answered'>
+  listMethod: ListMethod
   withoutSecrets?: ((path: string) => string) | undefined
 }
 
 export interface Requests {
   onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void
-  /** Call when the parser fails. Earlier requests are answered first, then the error, then the connection ends. */
+  /** Call when the parser fails. Earlier requests are answered first, then the error, then the connection ends; or LIST is read. */
   onParserError(error: Error, socket: Duplex): Promise<void>
   /** Handles CONNECT, which Node passes with its socket. */
   onConnect(incoming: IncomingMessage): void
@@ -48,9 +51,9 @@ function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): string | nul
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { app, log, traffic, limits, commonHeaders, watch } = options
+  const { app, log, traffic, limits, commonHeaders, watch, listMethod } = options
   const pathOf = (target: string): string => loggedPath(target, options.withoutSecrets)
-  const pipelining = createPipelining(limits)
+  const pipelining = createPipelining(limits, listMethod)
   const anonymous = createShare(log)
   const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {
     hostname: 'localhost', // HTTP/1.0 may omit the host
@@ -93,6 +96,7 @@ export function createRequests(options: RequestsOptions): Requests {
   return {
     onRequest(incoming, outgoing) {
       const started = performance.now()
+      listMethod.rename(incoming)
       const { socket } = incoming
       const client = clientOf(socket)
       if (client.isOver) {
@@ -100,7 +104,13 @@ export function createRequests(options: RequestsOptions): Requests {
         return
       }
       const isAlone = client.unanswered.size === 0
+      client.requests++
       client.last = incoming
+      /** Its header and its listeners refer to credentials and to what was asked: an idle connection must not keep them. */
+      const forget = () => {
+        if (client.last === incoming && incoming.complete && outgoing.closed) client.last = undefined
+      }
+      incoming.on('close', forget)
       client.unanswered.add(outgoing)
       const line = `request ${incoming.method} ${pathOf(incoming.url ?? '')}`
       const isLogged = client.isUser
@@ -116,6 +126,7 @@ export function createRequests(options: RequestsOptions): Requests {
         client.unanswered.delete(outgoing)
         client.idleSinceMs = performance.now()
         if (incoming.complete) watch.answered(socket)
+        forget()
         const lines = linesFor(socket)
         if (!isLogged) lines?.info('access', line)
         if (outgoing.headersSent) record(lines, outgoing.statusCode, (performance.now() - started) / 1000)
@@ -129,10 +140,17 @@ export function createRequests(options: RequestsOptions): Requests {
 
     async onParserError(error, socket) {
       const client = clientOf(socket)
+      const again = client.broken ? null : listMethod.restart(error, socket)
+      if (again !== null) return pipelining.readAgain(socket as Socket, again)
       // The rest of its headers is held back here until earlier answers are sent.
       const isHeld =
         (error as { code?: string }).code === 'ERR_HTTP_REQUEST_TIMEOUT' && pipelining.isHolding(socket as Socket)
       if (client.broken || isHeld) return
+      if ((error as { code?: string }).code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+        const { requests } = client
+        await nextTurn() // headers that arrived while this thread was busy are read in the same turn, but after the timers
+        if (client.broken || client.requests !== requests) return
+      }
       client.broken = true
       pipelining.stop(socket as Socket)
       const lines = linesFor(socket)

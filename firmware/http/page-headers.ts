@@ -1,8 +1,9 @@
 /**
+ * Headers of pages; those of every answer, `x-frame-options` among them, are in server/common-headers.ts.
  * Allows resources of this origin only, nothing inline and no framing. `sources` adds directives for resources other than scripts and
- * styles. W3C CSP 3, Trusted Types.
+ * styles. `trustedTypes` names the one policy that scripts may create. W3C CSP 3, Trusted Types.
  */
-export const pageHeaders = (sources: Readonly<Record<string, string>>) => ({
+export const pageHeaders = (sources: Readonly<Record<string, string>>, trustedTypes = "'none'") => ({
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -12,7 +13,7 @@ export const pageHeaders = (sources: Readonly<Record<string, string>>) => ({
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    `trusted-types ${trustedTypes}`,
   ].join('; '),
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
