@@ -16,10 +16,10 @@ import type { StoreFile } from '../store/store.ts'
 import { openBlocks } from './blocks.ts'
 import { createBudgets } from './budget.ts'
 import { type AuditEvent, type AuditHead, type AuditLineKind, headKey, lineText, signHead } from './chain.ts'
-import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
+import { type AuditPage, type AuditQuery, exportLog, type NumberedLine, readPage, readSince } from './reading.ts'
 import { restoreState } from './recovery.ts'
-import { growthBytes, headOf, type LogState } from './state.ts'
-import { type AuditSettings, createWriter, type Writer } from './writer.ts'
+import { growthBytes, headOf, type LogState, unconfirmedShare } from './state.ts'
+import { type AuditSettings, createWriter, type ExportedUses, type Writer } from './writer.ts'
 
 /** How many lines of a kind can be asked to be kept, and how many are when nobody asked: some 25 MB. */
 export const LINES_MIN = 1000
@@ -46,13 +46,32 @@ export interface AuditLog {
   /** Every line as JSON, oldest first, and `{"head"}` at the end: a line of text each. Read to its end, it counts. */
   export(): AsyncGenerator<Uint8Array>
   head(): AuditHead
+  /** For a log server, which must not have lines that a power cut takes from here: others would then get their numbers. */
+  readonly forwarding: AuditForwarding
   readonly settings: AuditSettings
+  /** Share of the kept uses that no complete export has had, where they must not be overwritten; else 0. */
+  readonly unexportedShare: number
   /** Bytes that the log may take more with these lines, beyond a log of the default size. Default: the lines of now. */
   growthBytes(lines?: AuditSettings['lines']): number
   /** On disk when it returns. */
   configure(settings: AuditSettings): void
   /** Writes what waits, wipes the keys. What is recorded afterwards is lost. */
   close(): void
+}
+
+export interface AuditForwarding {
+  /** Number of the newest line that survives a power cut, 0 while there is none. */
+  readonly newest: number
+  /** Number of the newest line that a log server has confirmed, 0 while there is none. */
+  readonly confirmed: number
+  /** The largest share of a ring that lines fill which no log server has confirmed. From 1 on the oldest are lost. */
+  readonly unconfirmedShare: number
+  /** Lines behind this one up to `newest`, oldest first, in chunks. Numbers that are missing are of lines that were removed or damaged. */
+  since(sequence: number): AsyncGenerator<readonly NumberedLine[]>
+  /** The signed head with `newest` as its last line. */
+  head(): AuditHead
+  /** A log server has all lines up to this one. `uses` among them count as exported if no use before them is left out; null for none. */
+  confirm(sequence: number, uses: ExportedUses | null): void
 }
 
 interface AuditLogOptions {
@@ -80,10 +99,10 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     if (!open) throw wrongState()
   }
 
-  const head = (): AuditHead => {
+  const head = (state = writer.state): AuditHead => {
     const signer = headKey(seed) // made when it is needed: that takes a twentieth of a start
     try {
-      return signHead({ ...headOf(writer.state, blocks), time: options.time() }, signer)
+      return signHead({ ...headOf(state, blocks), time: options.time() }, signer)
     } finally {
       wipe(signer.secretKey)
     }
@@ -99,6 +118,25 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     } finally {
       end()
     }
+  }
+
+  const forwarding: AuditForwarding = {
+    get newest() {
+      return open ? (writer.synced?.sequence ?? 0) : 0
+    },
+    get confirmed() {
+      return writer.state.confirmed
+    },
+    get unconfirmedShare() {
+      return open ? unconfirmedShare(writer.state, blocks) : 0
+    },
+    // A server that does not answer has lines read again and again: damage would be reported each time.
+    since: (sequence) => readSince({ ...view, report: () => {} }, sequence + 1, forwarding.newest),
+    head: () => head(writer.synced ?? writer.state),
+    confirm(sequence, uses) {
+      expectOpen()
+      writer.confirm(sequence, uses)
+    },
   }
 
   return {
@@ -119,9 +157,13 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       writer.tryWrite()
       return exported(head(), writer.state.rings.use.count)
     },
-    head,
+    head: () => head(),
+    forwarding,
     get settings() {
       return { lines: linesOf(writer.state), refuseUses: writer.state.refuseUses }
+    },
+    get unexportedShare() {
+      return writer.unexportedShare
     },
     growthBytes: (lines = linesOf(writer.state)) => growthBytes(writer.state, lines, LINES_DEFAULT),
     configure(settings) {

@@ -85,51 +85,86 @@ const matches = (line: AuditLine, { user, action, key, from, to }: AuditQuery): 
 
 /** Ends with `ending`. Breaks off when lines are removed before they were read: a gap would look like a forgery. */
 export async function* exportLog(view: View, ending: AuditHead): AsyncGenerator<Uint8Array> {
-  const slice = createSlice(view)
-  const readers = KINDS.map((kind) => readOn(view, kind, ending))
-  let chunk: AuditLine[] = []
-  for (;;) {
-    for (const reader of readers) while (reader.isHungry()) await slice().then(reader.fill)
-    const reader = readers.reduce((a, b) => (numberOf(a.oldest()) < numberOf(b.oldest()) ? a : b))
-    const line = reader.oldest()
-    if (line !== undefined) {
-      reader.drop()
-      chunk.push(line)
-    }
-    if (chunk.length > 0 && (line === undefined || chunk.length === CHUNK_LINES)) {
-      yield textOf(chunk)
-      chunk = []
-    }
-    if (line === undefined) break
-  }
+  const { state } = view
+  const readers = KINDS.map((kind) => {
+    const { first } = defined(ending.rings)[kind]
+    const number = firstNumberShown(state(), kind)
+    return readOn(view, kind, { first: first === 0 ? Number.POSITIVE_INFINITY : first, last: ending.sequence, number })
+  })
+  for await (const chunk of merged(view, readers)) yield textOf(chunk.map(({ line }) => line))
   yield textOf([{ head: ending }])
 }
 
-/** The lines of a ring that an export begins with, oldest first. */
-function readOn({ blocks, report, state }: View, kind: AuditLineKind, { sequence: last, rings }: AuditHead) {
-  const { first } = defined(rings)[kind]
-  let lines: AuditLine[] = [] // newest first
-  let from = first === 0 ? Number.POSITIVE_INFINITY : first
-  let number = firstNumberShown(state(), kind)
+/** A line, and its number within its ring. */
+export interface NumberedLine {
+  line: AuditLine
+  number: number
+}
+
+/** Lines of these numbers, oldest first, without those that were removed, or are while being read. */
+export function readSince(view: View, first: number, last: number): AsyncGenerator<readonly NumberedLine[]> {
+  return merged(
+    view,
+    KINDS.map((kind) => readOn(view, kind, { first, last })),
+  )
+}
+
+/** The lines of all rings in the order of their numbers. */
+async function* merged(view: View, readers: ReturnType<typeof readOn>[]): AsyncGenerator<NumberedLine[]> {
+  const slice = createSlice(view)
+  let chunk: NumberedLine[] = []
+  for (;;) {
+    for (const reader of readers) while (reader.isHungry()) await slice().then(reader.fill)
+    const reader = readers.reduce((a, b) => (numberOf(a.oldest()) < numberOf(b.oldest()) ? a : b))
+    const oldest = reader.oldest()
+    if (oldest !== undefined) {
+      reader.drop()
+      chunk.push(oldest)
+    }
+    if (chunk.length > 0 && (oldest === undefined || chunk.length === CHUNK_LINES)) {
+      yield chunk
+      chunk = []
+    }
+    if (oldest === undefined) return
+  }
+}
+
+interface LineRange {
+  /** Sequence numbers. */
+  first: number
+  last: number
+  /** Within its ring, of the first line: if it or a later one is removed while being read, reading fails. */
+  number?: number
+}
+
+/** The lines of a ring in this range, oldest first. */
+function readOn({ blocks, report, state }: View, kind: AuditLineKind, range: LineRange) {
+  const { first, last } = range
+  let lines: NumberedLine[] = [] // newest first
+  let from = first
+  let { number } = range
   let isFirst = true
   return {
     isHungry: () => lines.length === 0 && from <= last,
     fill: () => {
-      if (state().rings[kind].firstNumber > number)
+      if (number !== undefined && state().rings[kind].firstNumber > number)
         throw new CofferError('storage', 'Lines were removed while being read')
       const row = (isFirst ? blocks.before(kind, from) : null) ?? blocks.after(kind, from)
       isFirst = false
       const found = row === null ? [] : readable(row, report)
-      lines = found.filter(({ sequence }) => sequence >= first && sequence <= last).reverse()
+      lines = found
+        .map((line, i) => ({ line, number: defined(row).number + i }))
+        .filter(({ line: { sequence } }) => sequence >= first && sequence <= last)
+        .reverse()
       from = row === null ? Number.POSITIVE_INFINITY : row.first + 1
-      if (row !== null) number = row.number + Math.max(1, found.length)
+      if (number !== undefined && row !== null) number = row.number + Math.max(1, found.length)
     },
     oldest: () => lines.at(-1),
     drop: () => lines.pop(),
   }
 }
 
-const numberOf = (line: AuditLine | undefined): number => line?.sequence ?? Number.POSITIVE_INFINITY
+const numberOf = (numbered: NumberedLine | undefined): number => numbered?.line.sequence ?? Number.POSITIVE_INFINITY
 
 const textOf = (values: readonly object[]): Uint8Array =>
   utf8ToBytes(values.map((value) => `${JSON.stringify(value)}\n`).join(''))

@@ -22,7 +22,7 @@ export function restoreState(blocks: Blocks, linesDefault: number, report: (mess
       report('the audit log is damaged: its newest lines are missing')
     return state
   }
-  report('the audit log is damaged: it goes on behind its last row')
+  report('the audit log is damaged: new lines continue after its last row')
   const restored = copyState(state ?? emptyState(linesDefault))
   for (const { kind, row } of last) {
     if (row === null) continue
@@ -39,7 +39,8 @@ export function restoreState(blocks: Blocks, linesDefault: number, report: (mess
 
 function readState(blocks: Blocks): LogState | null | 'damaged' {
   const stored = blocks.readState()
-  return stored === null || stored === 'damaged' || 'rings' in stored ? stored : upgradeState(stored)
+  if (stored === null || stored === 'damaged') return stored
+  return 'rings' in stored ? { ...stored, confirmed: stored.confirmed ?? 0 } : upgradeState(stored)
 }
 
 /** The ring with this as its last row, unless it is known to reach further. */

@@ -26,6 +26,8 @@ export interface LogState {
   refuseUses: boolean
   /** Number within its ring of the newest use that was exported. */
   exportedUses: number
+  /** Number of the newest line that a log server has confirmed, as all before it that are kept. */
+  confirmed: number
 }
 
 /** The state of a log from before there were rings. */
@@ -57,6 +59,7 @@ export const emptyState = (lines: number): LogState => ({
   rings: { change: emptyRing(lines), refusal: emptyRing(lines), use: emptyRing(lines) },
   refuseUses: false,
   exportedUses: 0,
+  confirmed: 0,
 })
 
 /** Lines written before there were rings begin all of them, and stay until changes overwrite them. */
@@ -116,6 +119,24 @@ export function growthBytes(
 
 /** A line with long names takes this much on disk, one with short names half of it. */
 const LINE_BYTES = 512
+
+/** The largest share of a ring that lines fill which no log server has confirmed; more than 1 where such lines were removed. */
+export function unconfirmedShare(state: LogState, blocks: Pick<Blocks, 'before'>): number {
+  const shares = KINDS.map((kind) => {
+    const { count, lines } = state.rings[kind]
+    return (count - confirmedNumber(state, kind, blocks)) / lines
+  })
+  return Math.max(...shares)
+}
+
+/** Within its ring, of the newest line that a log server has confirmed. */
+function confirmedNumber({ rings, confirmed }: LogState, kind: AuditLineKind, blocks: Pick<Blocks, 'before'>): number {
+  const { sequence, count, firstNumber } = rings[kind]
+  if (sequence <= confirmed) return count
+  const row = blocks.before(kind, confirmed)
+  if (row === null) return firstNumber - 1
+  return row.number - 1 + (row.lines ?? []).filter((line) => line.sequence <= confirmed).length
+}
 
 /** Within its ring, of the oldest line that is shown: rows are removed whole. */
 export const firstNumberShown = (state: LogState, kind: AuditLineKind): number =>

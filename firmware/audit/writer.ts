@@ -9,7 +9,7 @@ import type { Blocks } from './blocks.ts'
 import { type AuditLineKind, KINDS } from './chain.ts'
 import { createFlushTimer } from './flush-timer.ts'
 import { createPending } from './pending.ts'
-import { append, copyState, type LogState, newestBeyond } from './state.ts'
+import { append, copyState, firstNumberShown, type LogState, newestBeyond } from './state.ts'
 
 const GROUP_LINES_MAX = 128 // then it is written at once: no request waits behind more than a millisecond of sealing
 
@@ -29,9 +29,13 @@ interface WriterOptions {
 }
 
 export interface Writer {
-  /** The state that is on disk. */
+  /** The state that is on disk, but for a power cut of the next moment. */
   readonly state: LogState
+  /** The state that a power cut leaves; null while the disk refuses to tell. */
+  readonly synced: LogState | null
   readonly isFull: boolean
+  /** Share of the kept uses that no complete export has had, if they must not be overwritten; else 0. From 1 on uses are refused. */
+  readonly unexportedShare: number
   /** `textOf` makes the line's text from its number. A change has a promise of being on the disk. */
   add(kind: AuditLineKind, textOf: (sequence: number) => string): Promise<void> | undefined
   /** Throws when no use of a key could be recorded: see `AuditLog`. */
@@ -44,10 +48,18 @@ export interface Writer {
   beginExport(): () => void
   /** Number within its ring of the newest use that an export had, which is complete. */
   noteExported(uses: number): void
+  /** See `AuditForwarding`. */
+  confirm(sequence: number, uses: ExportedUses | null): void
   /** On disk when it returns. */
   configure(settings: AuditSettings): void
   /** Writes what waits and stops. */
   close(): void
+}
+
+/** Numbers within their ring. */
+export interface ExportedUses {
+  first: number
+  last: number
 }
 
 export function createWriter({ store, blocks, report, monotonicMs, ...options }: WriterOptions): Writer {
@@ -57,8 +69,9 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
     () => attempt(pending.isAwaited),
   )
   let { state } = options
+  let syncedState: LogState | null = null // a process that was killed may have left lines that were only written
   let unsynced = false // something was written that is not synced
-  let touched = false // the state, by an export
+  let touched = false // the state, by an export or a log server
   let failing = false
   let cutting = false // more rows are to be removed than were at once
   let exporting = 0
@@ -86,13 +99,14 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
       state = next
     } catch (error) {
       pending.failed(error)
-      if (!failing) report('the audit log cannot be written')
+      if (!failing) report('cannot write the audit log')
       failing = true
       throw error
     }
     touched = false
     failing = false
     unsynced = !synced
+    if (synced) syncedState = state
     if (synced) timer.took(monotonicMs() - started)
     pending.written()
     if (cutting || unsynced) timer.later(failing)
@@ -111,12 +125,33 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
     }
   }
 
+  function unexportedShare(): number {
+    const { refuseUses, exportedUses, rings } = state
+    return refuseUses ? (rings.use.count + pending.uses - exportedUses) / rings.use.lines : 0
+  }
+
+  function note(change: Partial<Pick<LogState, 'exportedUses' | 'confirmed'>>): void {
+    state = { ...state, ...change }
+    touched = true
+    timer.later(failing)
+  }
+
   return {
     get state() {
       return state
     },
+    get synced() {
+      if (syncedState === null) {
+        unsynced = true
+        attempt(true)
+      }
+      return syncedState
+    },
     get isFull() {
       return pending.isFull
+    },
+    get unexportedShare() {
+      return unexportedShare()
     },
     add(kind, textOf) {
       pending.add(kind, textOf(state.sequence + pending.lines.length + 1))
@@ -130,8 +165,7 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
     },
     expectRoom() {
       if (pending.isFull) throw new CofferError('storage', 'The audit log cannot be written')
-      const { refuseUses, exportedUses, rings } = state
-      if (refuseUses && rings.use.count + pending.uses - exportedUses >= rings.use.lines)
+      if (unexportedShare() >= 1)
         throw new CofferError('busy', 'The audit log is full of uses of keys that have not been exported')
     },
     write,
@@ -142,10 +176,14 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
         exporting--
       }
     },
-    noteExported(uses) {
-      state = { ...state, exportedUses: Math.max(state.exportedUses, uses) }
-      touched = true
-      timer.later(failing)
+    noteExported: (uses) => note({ exportedUses: Math.max(state.exportedUses, uses) }),
+    confirm(sequence, uses) {
+      // Uses before them that no export has had, though a server may have confirmed them, end the count.
+      const follows = uses !== null && uses.first <= Math.max(state.exportedUses + 1, firstNumberShown(state, 'use'))
+      note({
+        confirmed: Math.max(state.confirmed, sequence),
+        exportedUses: follows ? Math.max(state.exportedUses, uses.last) : state.exportedUses,
+      })
     },
     configure({ lines, refuseUses }) {
       const next = copyState({ ...state, refuseUses })
@@ -155,6 +193,7 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
         blocks.putState(next)
       })
       state = next
+      syncedState = next
       if (cutting) timer.later(failing)
     },
     close() {

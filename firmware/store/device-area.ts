@@ -20,18 +20,33 @@ export const CHAT = 'chat'
 export const CHAT_TLS_IDENTITY = 'chat tls identity'
 /** JSON: hosts that the chat may reach, see firmware/chat/host/outgoing.ts. */
 export const CHAT_HOSTS = 'chat outgoing hosts'
+/** JSON: push services that the chat may reach, see firmware/chat/host/outgoing.ts. */
+export const CHAT_WEB_PUSH = 'chat web push'
+/** Text: the port that an Administrator chose for the chat, see firmware/chat/host/port.ts. */
+export const CHAT_PORT = 'chat port'
 /** JSON, see firmware/chat/host/commit-counter-store.ts. */
 export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'
-/** JSON, like the five after it. */
+/** JSON, like the six after it. */
 export const NETWORK = 'network'
 export const NTP = 'ntp'
 export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
 export const CONSOLE = 'console'
 export const OUTGOING = 'outgoing'
+export const MAIL = 'mail'
 export const INTERFACES = 'interfaces'
+/** JSON, and the client's identity for the log server over TLS, which is there once a key was generated. */
+export const SYSLOG = 'syslog'
+export const SYSLOG_TLS_IDENTITY = 'syslog tls identity'
+/** Settings and account of ACME, sealed once more by a key of the domain: acme/records.ts. */
+export const ACME = 'acme'
+export const ACME_ACCOUNT = 'acme account'
+/** JSON: results of attempts, see acme/progress.ts; in no backup. */
+export const ACME_PROGRESS = 'acme progress'
+/** JSON: which alerts were mailed, see alerts/progress.ts; in no backup. */
+export const ALERTS = 'alerts'
 const TIME_OFFSET = 'time offset'
 /** When a backup was made last: milliseconds since 1970, as text. */
 export const LAST_BACKUP = 'last backup'
@@ -52,8 +67,15 @@ export const DEVICE_RECORDS = [
   VOCABULARY,
   CONSOLE,
   OUTGOING,
+  MAIL,
   CHAT_HOSTS,
+  CHAT_WEB_PUSH,
+  CHAT_PORT,
   INTERFACES,
+  SYSLOG,
+  SYSLOG_TLS_IDENTITY,
+  ACME,
+  ACME_ACCOUNT,
   TIME_OFFSET,
 ] as const
 

@@ -1,6 +1,6 @@
 /**
  * The generation of the records: another one once they were replaced by others, as by a restore, after which the numbers of
- * changes may come again. No secret, and nothing hangs on it but that etags of two generations differ.
+ * changes may come again. Etags of two generations differ, and tokens of the transit API end with theirs. It is no secret.
  */
 
 import type { Database } from 'better-sqlite3'

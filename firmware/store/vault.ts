@@ -17,6 +17,8 @@ const BATCH_ROWS = 500 // of all of its changes
 
 export interface Vault extends RecordStore {
   readonly domainKey: Uint8Array
+  /** True if records were found that cannot be opened, or are not those of the last change. */
+  readonly hasDamage: boolean
   /** Makes every change that waits, now. */
   settle(): void
   /** The same before `close`: nobody who claimed the store stops it. */
@@ -117,6 +119,9 @@ export function openVault(
 
   return {
     domainKey,
+    get hasDamage() {
+      return inspection.isDamaged
+    },
     get generation() {
       return generation
     },

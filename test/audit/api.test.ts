@@ -317,7 +317,7 @@ test('what the cluster did and the disk does not take is told in the log, and en
   rig.appliance.leaveFailed('The other members of the cluster have removed this node')
   await wait(20)
   assert.equal(rig.appliance.state, 'Failed')
-  assert.ok(rig.entries.some(({ message }) => message.endsWith('recording what the cluster did: The disk is full')))
+  assert.ok(rig.entries.some(({ message }) => message.endsWith('cannot record a cluster event: The disk is full')))
 })
 
 test('full of uses that were not exported, neither refused uses nor those of no key push one out', async (t) => {

@@ -47,7 +47,7 @@ interface Damage {
 }
 
 const NEWEST = /newest lines are missing/
-const BEHIND = /goes on behind its last row/
+const BEHIND = /new lines continue after its last row/
 
 const DAMAGES: Damage[] = [
   {

@@ -268,7 +268,7 @@ test('a full disk: lines that must be on disk fail and wait, keys cannot be used
   assert.throws(() => rig.log.expectRoom(), /audit log cannot be written/)
   void rig.log.record(event({ key: 'refused', result: 403 }), 'refusal')
   assert.equal((await rig.log.page({ limit: 10 })).lines.length, 1, 'what is on disk can still be read')
-  assert.deepEqual(rig.errors, ['[1] the audit log cannot be written'])
+  assert.deepEqual(rig.errors, ['[1] cannot write the audit log'])
   rig.full = false
   await rig.log.record(event({ key: 'after' }), 'change')
   rig.log.expectRoom()

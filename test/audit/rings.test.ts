@@ -262,7 +262,7 @@ test('a log from before there were rings goes on, and changes alone overwrite it
 test('a log from before there were rings whose state is lost goes on, too', async (t) => {
   const rig = createAuditRig(t, join(OLD, 'store.db'))
   rig.reopen((store) => void databaseOf(store).exec('DELETE FROM audit WHERE slot = 0'))
-  assert.match(rig.errors.join(), /goes on behind its last row/)
+  assert.match(rig.errors.join(), /new lines continue after its last row/)
   await change(rig, 'new')
   recordLines(rig.log, 5)
   assert.deepEqual(await problemsOf(rig.log), [])
@@ -282,7 +282,7 @@ test('the state of a damaged log is found again in all rings', async (t) => {
   await worn(rig)
   const { rings, sequence, hash } = rig.log.head()
   rig.reopen((store) => void databaseOf(store).exec('DELETE FROM audit WHERE slot = 0'))
-  assert.match(rig.errors.join(), /goes on behind its last row/)
+  assert.match(rig.errors.join(), /new lines continue after its last row/)
   keepLines(rig.log, LINES)
   const found = rig.log.head()
   assert.deepEqual([found.rings, found.sequence, found.hash], [rings, sequence, hash])

@@ -170,7 +170,7 @@ test('a database of another program is refused untouched', (t) => {
   const other = new Sqlite(rig.path)
   other.exec('CREATE TABLE other (a)')
   other.close()
-  assertRefused(rig, /belongs to another program/)
+  assertRefused(rig, /store\.db is a database of another program/)
 })
 
 test('a directory in the place of the store is refused', (t) => {

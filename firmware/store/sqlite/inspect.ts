@@ -4,6 +4,7 @@
  */
 
 import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { CofferError } from '../../base/error.ts'
 import { storageFailure } from '../failure.ts'
@@ -52,11 +53,11 @@ function inspectHeader(path: string, versionMax: number): void {
   const magic = header.subarray(0, MAGIC.length)
   if (!magic.equals(MAGIC.subarray(0, magic.length))) {
     if (header.length === HEADER_BYTES && header.readUInt32BE(68) === APPLICATION_ID) throw damaged('its header')
-    throw new CofferError('storage', 'The file in the place of the store is not a store')
+    throw new CofferError('storage', `${basename(path)} is not a store of Coffer`)
   }
   if (header.length < HEADER_BYTES) throw truncated()
   if (header.readUInt32BE(68) !== APPLICATION_ID) {
-    throw new CofferError('storage', 'The file in the place of the store belongs to another program')
+    throw new CofferError('storage', `${basename(path)} is a database of another program`)
   }
   const version = header.readInt32BE(60)
   if (version > versionMax) throw newer(version, versionMax)
