@@ -1,9 +1,10 @@
 /** Certificates that Coffer makes itself name all that clients reach its ports by. Contract sections 2 and 3.4. */
 
-import { BlockList, isIP } from 'node:net'
+import { BlockList } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Appliance } from './appliance/appliance.ts'
 import { CofferError } from './base/error.ts'
+import { asAlternativeName } from './base/ip-address.ts'
 import type { Log } from './base/log.ts'
 import { runDetached } from './base/request-authorization.ts'
 import type { Network } from './channel/protocol.ts'
@@ -31,12 +32,10 @@ interface Reach {
 export function reachNames({ host, network, chatHost }: Reach): string[] {
   const addresses = EVERYWHERE.has(host)
     ? [...machineAddresses(), ...(network === null ? [] : addressesOf(network))]
-    : [host]
+    : [host.replace(/%.*$/, '')] // without its zone
   const others = chatHost === null ? addresses : [chatHost, ...addresses]
-  return [...new Set([...LOOPBACK, ...others.map(asName)])].slice(0, NAMES_MAX)
+  return [...new Set([...LOOPBACK, ...others.map(asAlternativeName)])].slice(0, NAMES_MAX)
 }
-
-const asName = (host: string): string => (isIP(host) === 0 ? host : `IP:${host}`)
 
 const machineAddresses = (): string[] =>
   Object.values(networkInterfaces())
@@ -64,7 +63,7 @@ export function keepCertificateNames(
   const keepAlone = () =>
     void runDetached(keep).catch((error) => {
       if (!(error instanceof CofferError)) throw error
-      log.warning('general', `a certificate was not made anew for all names: ${error.message}`)
+      log.warning('general', `cannot renew a certificate for all names: ${error.message}`)
     })
   configuration.onChange((part) => {
     if (part === 'tls' || part === 'chatTls' || part === 'network' || part === 'chatHost') keepAlone()

@@ -196,6 +196,11 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#states.openFailure
   }
 
+  /** True while Operational if records were found that are damaged, or not those of the last change. */
+  get hasDamage(): boolean {
+    return this.#sessions.current?.vault.hasDamage ?? false
+  }
+
   /** Called once, by `openAppliance`. */
   async start(): Promise<void> {
     const { withheld, version = PRODUCT.version, count, makeTlsIdentity, pool } = this.#options
@@ -203,7 +208,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       if (withheld) this.#stayLocked(withheld)
       else {
         const disk = this.#store.open(version, count)
-        this.#tolerance.attempt('clearing up', () => this.backups.removeLeftovers())
+        this.#tolerance.attempt('remove leftovers of backups', () => this.backups.removeLeftovers())
         this.#store.restoreTime()
         await this.#boot(disk)
       }
@@ -213,6 +218,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.configuration.load()
     this.configuration.tls.use(await this.#store.tlsIdentity(makeTlsIdentity))
     this.configuration.clusterTls.reload()
+    this.configuration.syslogTls.reload()
     this.cluster.node.begin()
     this.#sessions.startFlushing()
     // A result that is known already is told at once, in the name of the request that unlocks.
@@ -273,7 +279,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     assertAuthorized()
     this.#states.expect('lock')
     const { audit } = this.#store.expect()
-    this.#tolerance.attempt('writing the audit log', () => audit.flush())
+    this.#tolerance.attempt('write the audit log', () => audit.flush())
     const ending = this.#sessions.end()
     this.#states.enter(TRANSITIONS.lock.to)
     return ending
@@ -422,7 +428,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #record(result: number, facts: Record<string, string>, kind: AuditLineKind): void {
     const time = formatTime(this.clock.now())
     const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result, facts }
-    this.audit?.record(event, kind)?.catch((error) => this.#tolerance.note('recording what the cluster did', error))
+    this.audit?.record(event, kind)?.catch((error) => this.#tolerance.note('record a cluster event', error))
   }
 
   /** Where one algorithm does not give its known answer, none is used any more. */
@@ -433,7 +439,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     void this.#sessions.end()
     this.#sessions.abandon()
     this.#store.close()
-    this.#options.pool.close().catch((error) => this.#tolerance.note('ending the crypto threads', error))
+    this.#options.pool.close().catch((error) => this.#tolerance.note('end the crypto threads', error))
     this.#states.fail(failure)
   }
 

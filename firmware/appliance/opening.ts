@@ -91,7 +91,7 @@ export class Opening<D extends OpenDomain> {
       try {
         if (sessions.ending !== undefined) await sessions.ending
         const disk = this.#expect('unlock')
-        tolerance.attempt('keeping the domain key for backups', () => slot.keepBeside(disk, beside))
+        tolerance.attempt('store the domain key for backups', () => slot.keepBeside(disk, beside))
         const vault = this.openVault(disk, domainKey)
         await this.#importRecords(disk, vault)
         await this.#admit('unlock', vault)
@@ -103,7 +103,7 @@ export class Opening<D extends OpenDomain> {
 
   /** Where that is on; otherwise, or when it fails, the appliance stays Locked. */
   async unattended(disk: Disk): Promise<void> {
-    await this.#options.tolerance.attemptSlowly('starting unattended', async () => {
+    await this.#options.tolerance.attemptSlowly('start unattended', async () => {
       const domainKey = disk.device.get(UNATTENDED)
       if (domainKey !== null) await this.#withKey(disk, domainKey)
     })
@@ -113,7 +113,7 @@ export class Opening<D extends OpenDomain> {
   async restored(disk: Disk, domainKey: Uint8Array): Promise<void> {
     const { states, tolerance } = this.#options
     if (waiting(disk.device) !== null) states.enter('Locked')
-    await tolerance.attemptSlowly('opening what was restored', () => this.#withKey(disk, domainKey))
+    await tolerance.attemptSlowly('open the restored store', () => this.#withKey(disk, domainKey))
   }
 
   /** Throws `forbidden` when the current passphrase is wrong. */

@@ -19,6 +19,8 @@ export interface OpenDomain {
   flush(slowly?: boolean): Promise<void> | void
   /** Wipes what is remembered. */
   close(): void
+  /** Absent in tests without keys. */
+  readonly keys?: { readonly haveVersions: boolean }
 }
 
 export interface ApplianceOptions<D extends OpenDomain = Operational> {

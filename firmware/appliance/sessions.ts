@@ -193,6 +193,6 @@ export class Sessions<D extends OpenDomain> {
   /** Ends when they are stored, or could not be. A request that locks is over by then. */
   #flush(slowly = false): Promise<void> {
     const store = () => this.#current?.domain.flush(slowly)
-    return runDetached(() => this.#options.tolerance.attemptSlowly('persisting counters', store))
+    return runDetached(() => this.#options.tolerance.attemptSlowly('store counters', store))
   }
 }

@@ -35,15 +35,17 @@ export interface FramedChannel<In, Out extends object> extends EventEmitter<Even
 /**
  * Returns a function that sends one message after another, each when the one before is on its way, so that large messages do not
  * exceed the bound on unread ones. It resolves when the message is on its way, or never will be: the caller must bound those that are
- * not, since another process may stop reading.
+ * not, since another process may stop reading. It rejects with a `FrameError` for a message that is too long for a frame, which is not
+ * sent.
  */
 export function sendInTurn<Out extends object>(channel: {
   send(message: Out, sent: () => void): void
 }): (message: Out) => Promise<void> {
   let turn = Promise.resolve()
   return (message) => {
-    turn = turn.then(() => new Promise((sent) => channel.send(message, sent)))
-    return turn
+    const sending = turn.then(() => new Promise<void>((sent) => channel.send(message, sent)))
+    turn = sending.catch(() => {}) // the caller's matter, and the next message is sent
+    return sending
   }
 }
 

@@ -53,6 +53,8 @@ export type ToFirmware =
   | { type: 'requestResult'; problem: string | null }
   /** The machine's clock has the time of a server: an offset to it would be wrong. */
   | { type: 'timeKept' }
+  /** Whether the time server sets the clock: with each change, and after each `ntp`. From a device only. */
+  | { type: 'timeServer'; isHeard: boolean }
   /** To each `slot`, in their order. */
   | ({ type: 'slotResult' } & SlotAnswer)
   /** The chat has crashed several times in a row. It comes back by itself, after a longer and longer wait. */
@@ -196,6 +198,8 @@ export interface FirmwareSettings {
   port: number
   /** Where requests of plain HTTP are sent on to the TLS port; null: nowhere. */
   httpPort: number | null
+  /** Further ports for plain HTTP, which the firmware goes on without. Absent in what older boot managers send. */
+  furtherHttpPorts?: readonly number[]
   logLevel: LogLevel
   /** Ed25519 public key that update images must be signed with; null: every update is refused. */
   releaseKey: Uint8Array | null
@@ -214,6 +218,8 @@ export interface ChatPlace {
   directory: string
   /** 0 lets the system choose. */
   port: number
+  /** Ports of which an Administrator may choose one. Absent where `port` is fixed. */
+  portChoices?: readonly number[]
 }
 
 export interface OutgoingPlace {

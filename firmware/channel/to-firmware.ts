@@ -58,6 +58,10 @@ export function readToFirmware(value: unknown): ToFirmware | null {
       if (typeof problem !== 'string' || typeof isRemoved !== 'boolean') return null
       return { type: 'etcdEnded', problem, isRemoved }
     }
+    case 'timeServer': {
+      const { isHeard } = members
+      return typeof isHeard === 'boolean' ? { type: 'timeServer', isHeard } : null
+    }
     case 'etcdLines':
       return Array.isArray(members.lines) && members.lines.every(isText)
         ? { type: 'etcdLines', lines: members.lines as string[] }
@@ -87,8 +91,9 @@ function readStart({ settings, deviceKey, withheld, count, software }: Members):
 }
 
 function readSettings(value: unknown): FirmwareSettings | null {
-  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, outgoing, etcd, console } =
+  const { dataDirectory, host, port, httpPort, furtherHttpPorts, logLevel, releaseKey, ...others } =
     membersOf(value) ?? {}
+  const { chat, outgoing, etcd, console } = others
   const level = LEVELS.find((level) => level === logLevel)
   if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null
   if (!isPort(port) || !isNullOr(httpPort, isPort) || !isNullOr(releaseKey, (key) => key instanceof Uint8Array)) {
@@ -102,6 +107,7 @@ function readSettings(value: unknown): FirmwareSettings | null {
     host,
     port,
     httpPort: httpPort as number | null,
+    ...(arePorts(furtherHttpPorts) && { furtherHttpPorts }),
     logLevel: level,
     releaseKey: releaseKey as Uint8Array | null,
     ...(chatPlace !== null && { chat: chatPlace }),
@@ -112,9 +118,12 @@ function readSettings(value: unknown): FirmwareSettings | null {
 }
 
 function readChatPlace(value: unknown): ChatPlace | null {
-  const { directory, port } = membersOf(value) ?? {}
-  return typeof directory === 'string' && isPort(port) ? { directory, port } : null
+  const { directory, port, portChoices } = membersOf(value) ?? {}
+  if (typeof directory !== 'string' || !isPort(port)) return null
+  return { directory, port, ...(arePorts(portChoices) && { portChoices }) }
 }
+
+const arePorts = (value: unknown): value is number[] => Array.isArray(value) && value.every(isPort)
 
 function readOutgoingPlace(value: unknown): OutgoingPlace | null {
   const { onHost } = membersOf(value) ?? {}

@@ -11,14 +11,19 @@ import {
   CONSOLE,
   INTERFACES,
   LOGGING,
+  MAIL,
   NETWORK,
   NTP,
   OUTGOING,
+  SYSLOG,
+  SYSLOG_TLS_IDENTITY,
   VOCABULARY,
 } from '../store/device-area.ts'
-import { type DeviceRecords, readText, writeText } from './device-records.ts'
+import { type DeviceRecords, readText, writeText, writeUnlessDefault } from './device-records.ts'
+import { changeMail, DEFAULT_MAIL, type MailChange, type MailSettings } from './mail.ts'
 import { changeOutgoing, DEFAULT_OUTGOING, type OutgoingChange, type OutgoingSettings } from './outgoing.ts'
 import { Peers } from './peers.ts'
+import { DEFAULT_SYSLOG, type SyslogChange, type SyslogSettings } from './syslog.ts'
 import { TlsSettings } from './tls-settings.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -50,8 +55,11 @@ type Part =
   | 'vocabulary'
   | 'console'
   | 'outgoing'
+  | 'mail'
   | 'interfaces'
   | 'chatHost'
+  | 'syslog'
+  | 'syslogTls'
 
 /** APIs beside NetHSM's. */
 export interface Interfaces {
@@ -71,6 +79,8 @@ export class Configuration {
   readonly tls: TlsSettings
   readonly chatTls: TlsSettings
   readonly clusterTls: TlsSettings
+  /** The client's key for the log server. It has no identity until a key was generated. */
+  readonly syslogTls: TlsSettings
   readonly peers: Peers
   readonly #records: DeviceRecords
   readonly #listeners: ((part: Part) => void)[] = []
@@ -79,7 +89,9 @@ export class Configuration {
   #members = DEFAULT_MEMBERS
   #console = DEFAULT_CONSOLE
   #outgoing = DEFAULT_OUTGOING
+  #mail = DEFAULT_MAIL
   #interfaces = DEFAULT_INTERFACES
+  #syslog = DEFAULT_SYSLOG
   #chatHost: string | null = null
   readonly #defaultLogging: Logging
   #logging: Logging
@@ -107,6 +119,13 @@ export class Configuration {
       changes: createFairQueue(TLS_CHANGES_MAX),
       onChange: () => this.#notify('chatTls'),
     })
+    this.syslogTls = new TlsSettings({
+      ...services,
+      name: SYSLOG_TLS_IDENTITY,
+      noun: 'log client',
+      changes: createFairQueue(TLS_CHANGES_MAX),
+      onChange: () => this.#notify('syslogTls'),
+    })
     this.#defaultLogging = { ipAddress: NO_LOG_HOST, port: SYSLOG_PORT, logLevel: log.level }
     this.#logging = this.#defaultLogging
   }
@@ -117,7 +136,9 @@ export class Configuration {
     this.#members = read<{ members: Vocabulary }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
     this.#console = read<{ enabled: boolean }>(this.#records, CONSOLE)?.enabled ?? DEFAULT_CONSOLE
     this.#outgoing = read<OutgoingSettings>(this.#records, OUTGOING) ?? DEFAULT_OUTGOING
+    this.#mail = read<MailSettings>(this.#records, MAIL) ?? DEFAULT_MAIL
     this.#interfaces = read<Interfaces>(this.#records, INTERFACES) ?? DEFAULT_INTERFACES
+    this.#syslog = read<SyslogSettings>(this.#records, SYSLOG) ?? DEFAULT_SYSLOG
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
 
@@ -126,7 +147,18 @@ export class Configuration {
     this.load()
     this.tls.reload()
     this.clusterTls.reload()
-    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console', 'outgoing', 'interfaces'] as const)
+    this.syslogTls.reload()
+    for (const part of [
+      'network',
+      'ntp',
+      'logging',
+      'vocabulary',
+      'console',
+      'outgoing',
+      'mail',
+      'interfaces',
+      'syslog',
+    ] as const)
       this.#notify(part)
   }
 
@@ -181,11 +213,31 @@ export class Configuration {
 
   changeOutgoing(change: OutgoingChange): void {
     const changed = changeOutgoing(this.#outgoing, change)
-    const text = JSON.stringify(changed)
-    if (text === JSON.stringify(DEFAULT_OUTGOING)) this.#records.write((area) => void area.remove(OUTGOING))
-    else writeText(this.#records, OUTGOING, text)
+    writeUnlessDefault(this.#records, OUTGOING, changed, DEFAULT_OUTGOING)
     this.#outgoing = changed
     this.#notify('outgoing')
+  }
+
+  get syslog(): SyslogSettings {
+    return this.#syslog
+  }
+
+  changeSyslog(change: SyslogChange): void {
+    const changed = { ...this.#syslog, ...change }
+    writeUnlessDefault(this.#records, SYSLOG, changed, DEFAULT_SYSLOG)
+    this.#syslog = changed
+    this.#notify('syslog')
+  }
+
+  get mail(): MailSettings {
+    return this.#mail
+  }
+
+  changeMail(change: MailChange): void {
+    const changed = changeMail(this.#mail, change)
+    writeUnlessDefault(this.#records, MAIL, changed, DEFAULT_MAIL)
+    this.#mail = changed
+    this.#notify('mail')
   }
 
   get interfaces(): Interfaces {

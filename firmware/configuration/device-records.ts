@@ -13,10 +13,17 @@ export interface DeviceRecords {
 
 /** Returns null for a missing record, undefined if it cannot be read. */
 export const readText = (records: DeviceRecords, name: string): string | null | undefined =>
-  records.read(`reading the configuration of ${name}`, (area) => {
+  records.read(`read the configuration of ${name}`, (area) => {
     const bytes = area.get(name)
     return bytes === null ? null : new TextDecoder().decode(bytes)
   })
 
 export const writeText = (records: DeviceRecords, name: string, text: string): void =>
   records.write((area) => area.put(name, new TextEncoder().encode(text)))
+
+/** Removes the record of a value that is the default. Members must be in the same order in both. */
+export function writeUnlessDefault<T>(records: DeviceRecords, name: string, value: T, byDefault: T): void {
+  const text = JSON.stringify(value)
+  if (text === JSON.stringify(byDefault)) records.write((area) => void area.remove(name))
+  else writeText(records, name, text)
+}

@@ -1,6 +1,7 @@
 /** Rejects network settings that would make the device unreachable. Contract section 4.7. */
 
 import { isIPv4 } from 'node:net'
+import { groupsOfIPv6 } from '../base/ip-address.ts'
 import type { Network } from '../channel/protocol.ts'
 
 interface NetworkRules {
@@ -66,12 +67,7 @@ function isWithin(address: string, network: string, prefix: number): boolean {
 
 function toNumber(address: string): bigint {
   if (isIPv4(address)) return address.split('.').reduce((value, byte) => (value << 8n) | BigInt(byte), 0n)
-  // URL normalizes IPv6 to hexadecimal groups, embedded IPv4 addresses included (RFC 5952).
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const groups = (text: string | undefined): string[] => (text ? text.split(':') : [])
-  const [before, after] = [groups(head), groups(tail)]
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
-  return [...before, ...zeros, ...after].reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n)
+  return groupsOfIPv6(address).reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n)
 }
 
 const prefixOf = (netmask: string): number => toNumber(netmask).toString(2).replaceAll('0', '').length

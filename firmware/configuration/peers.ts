@@ -6,7 +6,13 @@ import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { type FairQueue, INSIDE } from '../base/fair-queue.ts'
 import { copySecret } from '../base/secret.ts'
-import { encodeCertificates, isIssuedBy, isRoot, parseCertificates } from '../crypto/encoding/certificates.ts'
+import {
+  checkDates,
+  encodeCertificates,
+  isIssuedBy,
+  isRoot,
+  parseCertificates,
+} from '../crypto/encoding/certificates.ts'
 import { CLUSTER_CA } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { type CertificateRules, certificatesOf, leafOf, type TlsSettings } from './tls-settings.ts'
@@ -61,6 +67,7 @@ export class Peers implements CertificateRules {
       const [certificate, ...others] = certificates
       if (certificate === undefined || others.length > 0)
         throw new CofferError('invalid', 'Exactly one certificate is needed')
+      checkDates(certificates)
       if (!isRoot(certificate)) throw new CofferError('invalid', 'Not a self-signed certificate of an authority')
       const text = encodeCertificates(certificates)
       assertSignedBy(certificatesOf(this.#tls.identity), text, this.#tls.noun)

@@ -5,7 +5,13 @@ import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { type FairQueue, INSIDE } from '../base/fair-queue.ts'
 import { copySecret, wipe } from '../base/secret.ts'
-import { checkChain, encodeCertificates, parseCertificates } from '../crypto/encoding/certificates.ts'
+import {
+  checkChain,
+  checkDates,
+  encodeCertificates,
+  lifeOf,
+  parseCertificates,
+} from '../crypto/encoding/certificates.ts'
 import { type CsrSubject, createCsr } from '../crypto/encoding/csr.ts'
 import { type Sign, signData } from '../crypto/encoding/signature.ts'
 import type { Random } from '../crypto/random.ts'
@@ -39,13 +45,15 @@ interface TlsServices {
   onChange: () => void
 }
 
+const NO_END_MS = Date.UTC(9999, 11, 31, 23, 59, 59) // RFC 5280 section 4.1.2.5
+
 /** Each change is tried in a TLS handshake before it is stored, so that a bad certificate cannot lock all clients out. */
 export class TlsSettings {
   /** Names and addresses by which clients reach the port, in the form that `alternativeNames` takes. */
   names: readonly string[] = []
   readonly #services: TlsServices
   #identity: TlsIdentity | undefined
-  #end: { cert: string; ms: number } | undefined
+  #life: { cert: string; startMs: number; endMs: number } | undefined
 
   constructor(services: TlsServices) {
     this.#services = services
@@ -83,7 +91,7 @@ export class TlsSettings {
   /** Loads the stored identity. Without one, the fallback's identity is presented; without a fallback the current one stays. */
   reload(): void {
     const { records, name, fallback } = this.#services
-    const identity = records.read(`reading the ${this.#noun} identity`, (area) => area.readTlsIdentity(name))
+    const identity = records.read(`read the ${this.#noun} identity`, (area) => area.readTlsIdentity(name))
     if (identity) this.use(identity)
     else if (identity === null && fallback !== undefined) this.#forget()
   }
@@ -98,9 +106,18 @@ export class TlsSettings {
 
   /** Expiry of the certificate, in milliseconds since 1970. */
   get endMs(): number {
+    return this.life.endMs
+  }
+
+  /** Validity of the certificate, in milliseconds since 1970. */
+  get life(): { startMs: number; endMs: number } {
     const { cert } = this.identity
-    if (this.#end?.cert !== cert) this.#end = { cert, ms: new X509Certificate(cert).validToDate.getTime() }
-    return this.#end.ms
+    if (this.#life?.cert !== cert) {
+      const { startMs, endMs } = lifeOf(new X509Certificate(cert))
+      // An earlier version took dates that cannot be read.
+      this.#life = { cert, startMs: startMs || 0, endMs: Number.isNaN(endMs) ? NO_END_MS : endMs }
+    }
+    return this.#life
   }
 
   publicPem(): string {
@@ -118,6 +135,7 @@ export class TlsSettings {
       const certificates = parseCertificates(pem)
       if (!defined(certificates[0]).checkPrivateKey(this.#privateKey()))
         throw new CofferError('invalid', `The first certificate is not for the ${this.#noun} key`)
+      checkDates(certificates)
       checkChain(certificates)
       this.#rules()?.assertSigned(certificates, this.#noun)
       const key = this.isOwn ? this.identity.key : copySecret(this.identity.key)
@@ -158,9 +176,7 @@ export class TlsSettings {
         return
       }
       await assertServable(identity)
-      this.#services.records.keep('keeping the certificate', (area) =>
-        area.putTlsIdentity(identity, this.#services.name),
-      )
+      this.#services.records.keep('store the certificate', (area) => area.putTlsIdentity(identity, this.#services.name))
       this.use(identity)
     })
   }

@@ -29,6 +29,6 @@ export class BestEffort {
   }
 
   note(what: string, error: unknown): void {
-    this.#log.error('general', `${what}: ${describe(error)}`)
+    this.#log.error('general', `cannot ${what}: ${describe(error)}`)
   }
 }

@@ -52,7 +52,7 @@ export class DeviceStore {
     if (disk === undefined) return
     disk.audit.close()
     disk.device.close()
-    this.#tolerance.attempt('closing the store', () => disk.store.close())
+    this.#tolerance.attempt('close the store', () => disk.store.close())
   }
 
   readonly records: DeviceRecords = {
@@ -62,7 +62,7 @@ export class DeviceStore {
       this.#options.assertOperational()
       const { store, device } = this.expect()
       store.transaction(() => change(device))
-      this.#tolerance.attempt('clearing the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
+      this.#tolerance.attempt('truncate the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
     },
     keep: (what: string, change: (area: DeviceArea) => void): void => {
       const disk = this.#disk
@@ -72,20 +72,17 @@ export class DeviceStore {
 
   /** The identity of the last start; one that is made now at the first, or where that cannot be read. */
   async tlsIdentity(make: () => TlsIdentity | Promise<TlsIdentity>): Promise<TlsIdentity> {
-    const stored = this.#tolerance.attempt(
-      'reading the TLS identity',
-      () => this.#disk?.device.readTlsIdentity() ?? null,
-    )
+    const stored = this.#tolerance.attempt('read the TLS identity', () => this.#disk?.device.readTlsIdentity() ?? null)
     if (stored) return stored
     const identity = await make()
     // One that cannot be read is kept as it is: this one serves until the next start.
-    if (stored === null) this.records.keep('storing the TLS identity', (device) => device.putTlsIdentity(identity))
+    if (stored === null) this.records.keep('store the TLS identity', (device) => device.putTlsIdentity(identity))
     return identity
   }
 
   restoreTime(): void {
     const disk = this.expect()
-    this.#tolerance.attempt('restoring the time', () => restoreClock(disk, this.#clock))
+    this.#tolerance.attempt('restore the time', () => restoreClock(disk, this.#clock))
   }
 
   /** Within a transaction of the caller. */
@@ -102,11 +99,11 @@ export class DeviceStore {
   followMachineClock(): void {
     this.#clock.set(this.#clock.now() - this.#clock.offsetMs)
     if (this.#disk?.device.readTimeOffsetMs())
-      this.records.keep('storing the time', (device) => device.putTimeOffsetMs(0))
+      this.records.keep('store the time', (device) => device.putTimeOffsetMs(0))
   }
 
   /** Gives the count that the store now holds, on disk; undefined when it could not be written. */
   keepStart(start: LastStart): number | null | undefined {
-    return this.#tolerance.attempt('keeping this start in the store', () => keepLastStart(this.expect(), start))
+    return this.#tolerance.attempt('count this start', () => keepLastStart(this.expect(), start))
   }
 }

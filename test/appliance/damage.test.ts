@@ -72,7 +72,7 @@ async function examine(rig: Rig, appliance: Appliance<Notes>): Promise<'failed' 
     damages++
   }
   if (Math.abs(appliance.clock.now() - TIME_MS) > 3_600_000) {
-    assert.ok(rig.messages.some((message) => /restoring the time: A stored record of device is/.test(message)))
+    assert.ok(rig.messages.some((message) => /cannot restore the time: A stored record of device is/.test(message)))
     damages++
   }
   try {
@@ -255,7 +255,9 @@ test('with the key slot for unattended starts damaged the appliance waits for th
   tamper(rig, 'UPDATE device SET sealed = zeroblob(80) WHERE slot = ?', unattended)
   const third = await rig.open()
   assert.equal(third.state, 'Locked')
-  assert.ok(rig.messages.some((message) => /starting unattended: A stored record of device is damaged/.test(message)))
+  assert.ok(
+    rig.messages.some((message) => /cannot start unattended: A stored record of device is damaged/.test(message)),
+  )
   await third.unlock(UNLOCK)
   assert.equal(third.unattendedBoot, true)
   third.setUnattendedBoot(true)
@@ -263,7 +265,7 @@ test('with the key slot for unattended starts damaged the appliance waits for th
   assert.equal((await rig.open()).state, 'Operational')
 })
 
-test('what is in the place of the store and is none is Failed and stays as it is, start after start', async (t) => {
+test('a file that is not a store makes the state Failed, and stays as it is through each start', async (t) => {
   const rig = createRig(t)
   writeFileSync(databasePath(rig), 'my holiday pictures')
   const before = digestDirectory(rig.directory)

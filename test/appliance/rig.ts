@@ -94,6 +94,7 @@ function createTestPool(): TestPool {
     verify: unused,
     decrypt: unused,
     encrypt: unused,
+    encryptRsa: unused,
     generate: unused,
     importRsa: unused,
     importRaw: unused,

@@ -119,7 +119,7 @@ test('a lock succeeds even when counters cannot be persisted', async (t) => {
   }
   appliance.lock()
   assert.equal(appliance.state, 'Locked')
-  assert.ok(rig.messages.some((message) => message.includes('persisting counters: no room')))
+  assert.ok(rig.messages.some((message) => message.includes('cannot store counters: no room')))
 })
 
 test('after a restart the appliance is Locked, holds what was written, and keeps the time', async (t) => {

@@ -98,6 +98,29 @@ test('dates are not checked', async (t) => {
   assert.equal((await put(rig, 'cert.pem', pem + intermediate.pem)).status, 201)
 })
 
+/** A validity that ends in month 99; the signature is not that of an authority then, which nobody verifies for one certificate. */
+function withoutEnd(pem: string): string {
+  const der = Buffer.from(pem.replace(/-----.*-----/g, ''), 'base64')
+  der.write('999999999999Z', der.indexOf('400101000000Z'))
+  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+}
+
+test('dates that cannot be read are 400, and a stored certificate with them has no end', async (t) => {
+  const rig = await operationalRig(t)
+  const validity = { notBefore: '20200101000000Z', notAfter: '20400101000000Z' }
+  const issued = workshop.issue({ name: 'box', csr: await request(rig), issuer: intermediate, validity }).pem
+  const pem = withoutEnd(issued)
+  await unchanged(rig, async () => {
+    const { status, text } = await put(rig, 'cert.pem', pem)
+    assert.equal(status, 400, text())
+    assert.match(text(), /The dates of certificate 1 cannot be read/)
+  })
+  const { tls } = rig.appliance.configuration
+  tls.use({ ...tls.identity, cert: pem })
+  const { startMs, endMs } = tls.life
+  assert.deepEqual({ startMs, endMs }, { startMs: Date.UTC(2020), endMs: Date.UTC(9999, 11, 31, 23, 59, 59) })
+})
+
 test('what is not for the key, no chain or no certificate is 400, a wrong type 415, and changes nothing', async (t) => {
   const rig = await operationalRig(t)
   const pem = await leafFor(rig, intermediate)
