@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import type { Log } from '../base/log.ts'
 import { openChannel, sendInTurn } from '../channel/channel.ts'
 import { acceptConnections } from '../channel/connections.ts'
+import { FrameError } from '../channel/frames.ts'
 import type { ProcessWish, ToFirmware } from '../channel/protocol.ts'
 import { OutgoingError } from './error.ts'
 import { expectListed } from './hosts.ts'
@@ -16,12 +17,17 @@ import {
   type FromOutgoing,
   type HttpAnswer,
   type HttpJob,
+  MAIL_BYTES_MAX,
+  type MailAnswer,
+  type MailJob,
   type OutgoingAnswer,
   type OutgoingJob,
   type ProbeAnswer,
   type ProbeJob,
   REQUEST_BYTES_MAX,
   readFromOutgoing,
+  type SyslogAnswer,
+  type SyslogJob,
   type ToOutgoing,
 } from './link.ts'
 
@@ -31,6 +37,7 @@ const IDLE_MS = 60_000 // a start takes as much processor time as many jobs
 const WAIT_MS_MAX = 60_000 // for a process that starts, or other jobs
 const GRACE_MS = 10_000 // after the job's own time the process has failed
 const PROBE_MS_MAX = 60_000
+const MAIL_MS_MAX = 70_000 // longer than the process takes
 const URL_CHARACTERS_MAX = 8192
 const HEADERS_CHARACTERS_MAX = 16_384
 
@@ -48,6 +55,12 @@ export interface OutgoingClient {
   http(job: Omit<HttpJob, 'do'>, options: HttpOptions): Promise<HttpAnswer>
   /** Throws `OutgoingError` if the process does not answer. */
   probe(job: Omit<ProbeJob, 'do'>): Promise<ProbeAnswer>
+  /** Resolves when the server has taken the mail for one recipient at least. Throws `OutgoingError`. */
+  mail(job: Omit<MailJob, 'do'>): Promise<MailAnswer>
+  /** True from repeated crashes of the process until one answers, or none is needed. */
+  readonly isDown: boolean
+  /** Resolves once the server has confirmed all frames, of up to `REQUEST_BYTES_MAX`. Throws `OutgoingError`. */
+  syslog(job: Omit<SyslogJob, 'do'>, signal?: AbortSignal): Promise<SyslogAnswer>
   receive(message: ToFirmware): void
   /** Sends changed settings. */
   renewSettings(): void
@@ -72,12 +85,13 @@ interface Task {
 }
 
 /** Sends to one process, in turn: requests may be large. The message is made when its turn comes; null if it is not needed by then. */
-type Send = (make: () => ToOutgoing | null) => void
+type Send = (make: () => ToOutgoing | null) => Promise<void>
 
 export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClientOptions): OutgoingClient {
   /** Null while no process is there that may have jobs. */
   let current: Send | null = null
   let isWanted = false
+  let isDown = false
   let next = 1
   const waiting: Task[] = []
   const running = new Map<number, Task>()
@@ -127,7 +141,10 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
       settle(id, new OutgoingError('the process for outgoing connections did not answer', false))
     }, task.timeoutMs + GRACE_MS).unref()
     running.set(id, task)
-    send(jobOf(id))
+    send(jobOf(id)).catch((error) => {
+      if (!(error instanceof FrameError)) throw error
+      settle(id, new OutgoingError('the request is too long', true))
+    })
   }
 
   /** Does not refer to the task: if the process reads nothing, requests that were canceled would stay in memory. */
@@ -149,6 +166,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
   function stop(): void {
     current = null // the process is ending, and the next job needs another one
     isWanted = false
+    isDown = false
     want('none')
   }
 
@@ -171,6 +189,7 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
     }
     own.on('message', (message) => {
       if (current !== send) return
+      isDown = false
       const { id } = message
       if (message.type === 'answer') settle(id, message.answer)
       else settle(id, new OutgoingError(message.problem, message.isFinal))
@@ -227,8 +246,23 @@ export function createOutgoingClient({ pipe, want, log, settings }: OutgoingClie
       if (!('addresses' in answer)) throw new OutgoingError(MALFORMED, false)
       return answer
     },
+    async mail(job) {
+      if (job.message.length > MAIL_BYTES_MAX) throw new OutgoingError('the mail is too long', true)
+      const answer = await run({ ...job, do: 'mail' }, 'appliance', MAIL_MS_MAX)
+      if (!('accepted' in answer)) throw new OutgoingError(MALFORMED, false)
+      return answer
+    },
+    get isDown() {
+      return isDown
+    },
+    async syslog(job, signal) {
+      const answer = await run({ ...job, do: 'syslog' }, 'appliance', job.timeoutMs, signal)
+      if (!('isAuthenticated' in answer)) throw new OutgoingError(MALFORMED, false)
+      return answer
+    },
     receive(message) {
       if (message.type !== 'outgoingDown') return
+      isDown = true
       log.error('general', `the process for outgoing connections has failed: ${message.problem}`)
       for (const task of waiting.splice(0)) end(task, new OutgoingError(ENDED, false))
       proceed()

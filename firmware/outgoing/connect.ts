@@ -6,7 +6,8 @@
 
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { BlockList, isIP, type Socket } from 'node:net'
+import { BlockList, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import {
   createSecureContext,
   rootCertificates,
@@ -14,9 +15,11 @@ import {
   type TLSSocket,
   connect as tlsConnect,
 } from 'node:tls'
-import { mayAsk } from './addresses.ts'
+import { ipVersion } from '../base/ip-address.ts'
+import { familyOf, mayAsk } from './addresses.ts'
 import { OutgoingError } from './error.ts'
-import type { ConnectionSettings } from './link.ts'
+import { loopbackOf, withoutDot } from './hosts.ts'
+import type { ClientIdentity, ConnectionSettings, HttpProxy } from './link.ts'
 import type { NetworkAccess } from './resolve.ts'
 
 interface Remote {
@@ -32,8 +35,19 @@ export interface Connector {
   addressesOf(destination: Remote, signal: AbortSignal): Promise<readonly string[]>
   /** Without the proxy. */
   connect(destination: Remote, signal: AbortSignal): Promise<Socket>
+  /** The same for a host that a person has set: on a host `localhost`, `127.0.0.1` and `::1` pass, too. */
+  connectToChosen(destination: Remote, signal: AbortSignal): Promise<Socket>
   /** Through the proxy where one is set. With `isProbe` a certificate that does not verify is accepted; nothing may be sent then. */
   connectTls(destination: Remote, signal: AbortSignal, isProbe?: boolean): Promise<TLSSocket>
+  /** TLS over a connected socket or a stream over one, which is destroyed if that fails. `host` is verified. */
+  secure(socket: Duplex, host: string, signal: AbortSignal, options?: TlsOptions): Promise<TLSSocket>
+}
+
+interface TlsOptions {
+  isProbe?: boolean
+  /** With some, the server's certificate needs one of them, and no authority or name. */
+  fingerprints?: readonly string[]
+  identity?: ClientIdentity | null
 }
 
 const NAME_MS_MAX = 5000
@@ -50,7 +64,7 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
   async function addressesOf({ host }: Remote, signal: AbortSignal): Promise<readonly string[]> {
     const resolve = () => network.resolve(host)
     const addresses =
-      isIP(host) !== 0 ? [host] : await within(NAME_MS_MAX, 'its name was not resolved', signal, resolve)
+      ipVersion(host) !== 0 ? [host] : await within(NAME_MS_MAX, 'its name was not resolved', signal, resolve)
     if (addresses.length === 0) throw new OutgoingError('its name has no address', false)
     const own = [...network.own()]
     if (!addresses.every((address) => mayAsk(address, own)))
@@ -77,13 +91,16 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
   const connect = async (destination: Remote, signal: AbortSignal): Promise<Socket> =>
     connectToOne(await addressesOf(destination, signal), destination.port, signal)
 
-  async function connectToProxy({ host, port }: Remote, signal: AbortSignal): Promise<Socket> {
-    const { host: name, port: at, user, password } = proxy!
-    // A person has set the proxy, so it may be on the same computer, but for a device, which has none.
-    const local = onHost ? LOCAL[name] : undefined
-    const socket =
-      local === undefined ? await connect({ host: name, port: at }, signal) : await connectToOne(local, at, signal)
-    const target = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+  /** A device has no other programs, and what it listens to itself is not to be reached. */
+  const connectToChosen = (destination: Remote, signal: AbortSignal): Promise<Socket> => {
+    const local = onHost ? loopbackOf(destination.host) : undefined
+    return local === undefined ? connect(destination, signal) : connectToOne(local, destination.port, signal)
+  }
+
+  async function connectThrough(proxy: HttpProxy, { host, port }: Remote, signal: AbortSignal): Promise<Socket> {
+    const { host: name, port: at, user, password } = proxy
+    const socket = await connectToChosen({ host: name, port: at }, signal)
+    const target = `${ipVersion(host) === 6 ? `[${host}]` : host}:${port}`
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const asked = request({
       createConnection: () => socket,
@@ -92,9 +109,9 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
       headers: { host: target, ...(user !== undefined && { 'proxy-authorization': basic(user, password) }) },
       signal,
     })
-    asked.on('connect', ({ statusCode }, _, rest: Buffer) => {
-      if (statusCode! < 200 || statusCode! > 299)
-        return reject(new OutgoingError(`the proxy refused it with the status ${statusCode}`, statusCode! < 500))
+    asked.on('connect', ({ statusCode = 0 }, _, rest: Buffer) => {
+      if (statusCode < 200 || statusCode > 299)
+        return reject(new OutgoingError(`the proxy refused it with the status ${statusCode}`, statusCode < 500))
       if (rest.length > 0) socket.unshift(rest)
       resolve()
     })
@@ -113,41 +130,62 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
     }
   }
 
-  const usesProxy = (host: string) => proxy !== null && !isExcepted(host)
+  const proxyFor = (host: string): HttpProxy | null => (isExcepted(host) ? null : proxy)
+
+  async function secure(
+    socket: Duplex,
+    host: string,
+    signal: AbortSignal,
+    { isProbe = false, fingerprints = [], identity = null }: TlsOptions = {},
+  ): Promise<TLSSocket> {
+    if (socket instanceof Socket) socket.setTimeout(0) // TLS reads it from now on
+    const isPinned = fingerprints.length > 0
+    let stream: TLSSocket | undefined
+    try {
+      const secureContext = contextFor(identity)
+      const servername = ipVersion(host) === 0 ? withoutDot(host) : '' // RFC 6066 section 3
+      const connecting = tlsConnect({
+        ...{ socket, host, servername, secureContext },
+        rejectUnauthorized: !isProbe && !isPinned,
+      })
+      stream = connecting
+      const handshake = () => once(connecting, 'secureConnect')
+      await within(HANDSHAKE_MS_MAX, 'it did not complete the TLS handshake', signal, handshake)
+      if (isPinned && !fingerprints.includes(`sha-256:${stream.getPeerX509Certificate()?.fingerprint256}`))
+        throw new OutgoingError('its certificate has none of the fingerprints that are set', true)
+      return endWhenSilent(stream)
+    } catch (error) {
+      stream?.destroy()
+      socket.destroy()
+      throw error
+    }
+  }
+
+  function contextFor(identity: ClientIdentity | null): SecureContext {
+    const options = { minVersion: 'TLSv1.2' as const, ...authoritiesOf(settings) }
+    if (identity !== null)
+      return createSecureContext({
+        ...options,
+        key: Buffer.from(identity.key),
+        cert: Buffer.from(identity.certificates),
+      })
+    context ??= createSecureContext(options)
+    return context
+  }
 
   return {
-    usesProxy,
+    usesProxy: (host) => proxyFor(host) !== null,
     addressesOf,
     connect,
+    connectToChosen,
+    secure,
     async connectTls(destination, signal, isProbe = false) {
       const { host } = destination
-      const socket = await (usesProxy(host) ? connectToProxy : connect)(destination, signal)
-      socket.setTimeout(0) // TLS reads it from now on
-      context ??= createSecureContext({ minVersion: 'TLSv1.2', ...authoritiesOf(settings) })
-      const secure = tlsConnect({
-        socket,
-        host,
-        servername: isIP(host) === 0 ? host : '',
-        secureContext: context,
-        rejectUnauthorized: !isProbe,
-      })
-      try {
-        const handshake = () => once(secure, 'secureConnect')
-        await within(HANDSHAKE_MS_MAX, 'it did not complete the TLS handshake', signal, handshake)
-        return endWhenSilent(secure)
-      } catch (error) {
-        secure.destroy()
-        socket.destroy()
-        throw error
-      }
+      const through = proxyFor(host)
+      const socket = await (through ? connectThrough(through, destination, signal) : connect(destination, signal))
+      return secure(socket, host, signal, { isProbe })
     },
   }
-}
-
-const LOCAL: Readonly<Record<string, readonly string[]>> = {
-  localhost: ['127.0.0.1', '::1'],
-  '127.0.0.1': ['127.0.0.1'],
-  '::1': ['::1'],
 }
 
 function endWhenSilent<T extends Socket>(socket: T): T {
@@ -165,27 +203,24 @@ function authoritiesOf({ authorities, publicAuthorities }: ConnectionSettings): 
   return { ca: [...(publicAuthorities ? rootCertificates : []), new TextDecoder().decode(authorities)] }
 }
 
-/** CIDRs apply to addresses that stand in the place of a name: the proxy is asked without resolving. */
+/** Addresses and CIDRs apply to addresses that stand in the place of a name: the proxy is asked without resolving. */
 function exceptionsOf(except: readonly string[]): (host: string) => boolean {
-  const networks = { 4: new BlockList(), 6: new BlockList() } // one for each family, as in addresses.ts
+  const networks = { ipv4: new BlockList(), ipv6: new BlockList() } // one for each family, as in addresses.ts
   const names = new Set<string>()
   const suffixes: string[] = []
   for (const one of except) {
     const [network = '', prefix] = one.split('/')
     if (one.startsWith('.')) suffixes.push(one)
-    else if (prefix === undefined) names.add(one)
-    else networks[isIP(network) as 4 | 6].addSubnet(network, Number(prefix), familyOf(network))
+    else if (prefix !== undefined) networks[familyOf(network)].addSubnet(network, Number(prefix), familyOf(network))
+    else if (ipVersion(one) !== 0) networks[familyOf(one)].addAddress(one, familyOf(one))
+    else names.add(one)
   }
   return (host) => {
-    const family = isIP(host)
-    if (names.has(host)) return true
-    return family === 0
-      ? suffixes.some((suffix) => host.endsWith(suffix))
-      : networks[family as 4 | 6].check(host, familyOf(host))
+    if (ipVersion(host) !== 0) return networks[familyOf(host)].check(host, familyOf(host))
+    const name = withoutDot(host)
+    return names.has(name) || suffixes.some((suffix) => name.endsWith(suffix))
   }
 }
-
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /**
  * Throws an OutgoingError after that time, and the reason of `signal` when that aborts. The work must then end by the signal that

@@ -2,6 +2,7 @@
 
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
+import { defined } from '../base/defined.ts'
 import { type Connector, within } from './connect.ts'
 import { OutgoingError } from './error.ts'
 import { ANSWER_BYTES_MAX, HEADER_CHARACTERS_MAX, type HttpAnswer, type HttpJob } from './link.ts'
@@ -58,7 +59,7 @@ async function converse(stream: Socket, url: URL, job: HttpJob, signal: AbortSig
   outgoing.on('close', () => reject(new OutgoingError('it ended the connection without an answer', false)))
   outgoing.end(job.body.length > 0 ? job.body : undefined)
   const response = await promise
-  return { status: response.statusCode!, headers: headersOf(response, job), body: await bodyOf(response) }
+  return { status: defined(response.statusCode), headers: headersOf(response, job), body: await bodyOf(response) }
 }
 
 function headersOf({ headers }: IncomingMessage, { answerHeaders }: HttpJob): Record<string, string> {

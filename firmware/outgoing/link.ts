@@ -17,7 +17,7 @@ export interface ConnectionSettings {
   onHost: boolean
   /** `address` or `address:port`. */
   resolvers: readonly string[]
-  proxy: Proxy | null
+  proxy: HttpProxy | null
   /** Destinations that are reached without the proxy: a host, `.suffix`, or a CIDR. */
   proxyExcept: readonly string[]
   /** PEM certificates that are trusted besides the public ones. */
@@ -25,14 +25,14 @@ export interface ConnectionSettings {
   publicAuthorities: boolean
 }
 
-interface Proxy {
+export interface HttpProxy {
   host: string
   port: number
   user?: string
   password?: Uint8Array
 }
 
-export type OutgoingJob = HttpJob | ProbeJob
+export type OutgoingJob = HttpJob | ProbeJob | SyslogJob | MailJob
 
 export interface HttpJob {
   do: 'http'
@@ -67,7 +67,54 @@ export interface ProbeAnswer {
   problem?: string
 }
 
-export type OutgoingAnswer = HttpAnswer | ProbeAnswer
+/** Sends frames (RFC 5425 section 4.3) on a connection of their own, and ends it. */
+export interface SyslogJob {
+  do: 'syslog'
+  host: string
+  port: number
+  /** In the form of RFC 5425 section 4.2.2. With some, the server's certificate needs one of them, and no authority or name. */
+  fingerprints: readonly string[]
+  /** Shown to a server that asks for a certificate. */
+  identity: ClientIdentity | null
+  frames: Uint8Array
+  timeoutMs: number
+}
+
+/** Both in PEM. */
+export interface ClientIdentity {
+  key: Uint8Array
+  certificates: Uint8Array
+}
+
+/** The server has ended the connection in answer to our end, without an error. */
+export interface SyslogAnswer {
+  /** False if it ended TCP without ending TLS, which anybody on the path can do. */
+  isAuthenticated: boolean
+}
+
+/** Hands a mail to a server: RFC 5321. */
+export interface MailJob {
+  do: 'mail'
+  host: string
+  port: number
+  /** `starttls`: RFC 3207; `none` is for loopback. */
+  security: 'tls' | 'starttls' | 'none'
+  /** Credentials for RFC 4954, sent over TLS or to loopback only. */
+  login: { user: string; password: Uint8Array } | null
+  from: string
+  to: readonly string[]
+  /** A message by RFC 5322 with CRLF at the end of each line. */
+  message: Uint8Array
+}
+
+export interface MailAnswer {
+  /** Recipients that the server takes the mail for; one at least. */
+  accepted: number
+  /** Why it refused the others. */
+  refusal?: string
+}
+
+export type OutgoingAnswer = HttpAnswer | ProbeAnswer | SyslogAnswer | MailAnswer
 
 export type FromOutgoing =
   | { type: 'answer'; id: number; answer: OutgoingAnswer }
@@ -77,6 +124,7 @@ export const REQUEST_BYTES_MAX = 1024 * 1024 // a frame has room for one such bo
 export const ANSWER_BYTES_MAX = 256 * 1024 // a chat message of 10,000 code points, each escaped twice
 /** Bound on all answer headers that a job names. */
 export const HEADER_CHARACTERS_MAX = 8192
+export const MAIL_BYTES_MAX = 256 * 1024
 /** Names in a certificate that an answer lists. */
 export const NAMES_MAX = 100
 export const NAME_CHARACTERS_MAX = 256
@@ -101,7 +149,10 @@ export function readFromOutgoing(value: unknown): FromOutgoing | null {
   const job = id as number
   if (type === 'failure' && typeof problem === 'string')
     return { type, id: job, problem: textOf(problem), isFinal: isFinal === true }
-  const read = type === 'answer' ? (readHttpAnswer(answer) ?? readProbeAnswer(answer)) : null
+  const read =
+    type === 'answer'
+      ? (readHttpAnswer(answer) ?? readProbeAnswer(answer) ?? readSyslogAnswer(answer) ?? readMailAnswer(answer))
+      : null
   if (read !== null) return { type: 'answer', id: job, answer: read }
   return {
     type: 'failure',
@@ -135,6 +186,17 @@ function readProbeAnswer(value: unknown): ProbeAnswer | null {
     ...(isTls && { tls: { version: textOf(version), names: names.map(textOf), notAfter: textOf(notAfter) } }),
     ...(typeof problem === 'string' && { problem: textOf(problem) }),
   }
+}
+
+function readSyslogAnswer(value: unknown): SyslogAnswer | null {
+  const { isAuthenticated } = membersOf(value) ?? {}
+  return typeof isAuthenticated === 'boolean' ? { isAuthenticated } : null
+}
+
+function readMailAnswer(value: unknown): MailAnswer | null {
+  const { accepted, refusal } = membersOf(value) ?? {}
+  if (!Number.isSafeInteger(accepted)) return null
+  return { accepted: accepted as number, ...(typeof refusal === 'string' && { refusal: textOf(refusal) }) }
 }
 
 const areNames = (value: unknown): value is string[] =>

@@ -1,15 +1,19 @@
 /** Main loop of the process for outgoing connections: performs jobs of the firmware and answers each once. */
 
+import { defined } from '../base/defined.ts'
 import type { Log } from '../base/log.ts'
 import { exitOnBugs, ignoreSignals } from '../base/process.ts'
 import { type FramedChannel, sendInTurn } from '../channel/channel.ts'
+import { FrameError } from '../channel/frames.ts'
 import type { ToEveryProcess } from '../channel/protocol.ts'
 import { type Connector, createConnector } from './connect.ts'
 import { OutgoingError } from './error.ts'
 import { exchange } from './http.ts'
 import type { FromOutgoing, OutgoingAnswer, OutgoingJob, ToOutgoing } from './link.ts'
+import { sendMail } from './mail.ts'
 import { probe } from './probe.ts'
 import { systemNetwork } from './resolve.ts'
+import { deliver } from './syslog.ts'
 
 type Link = FramedChannel<ToOutgoing, FromOutgoing>
 
@@ -25,10 +29,11 @@ export function obey(channel: FramedChannel<ToEveryProcess, { type: 'pong' }>, l
     const canceled = new AbortController()
     running.set(id, canceled)
     try {
-      send({ type: 'answer', id, answer: await perform(connector!, job, canceled.signal) })
+      await send({ type: 'answer', id, answer: await perform(defined(connector), job, canceled.signal) })
     } catch (error) {
-      if (!(error instanceof OutgoingError)) throw error
-      send({ type: 'failure', id, problem: error.message, isFinal: error.isFinal })
+      const failure = error instanceof FrameError ? new OutgoingError('its answer is too long', true) : error
+      if (!(failure instanceof OutgoingError)) throw failure
+      await send({ type: 'failure', id, problem: failure.message, isFinal: failure.isFinal })
     } finally {
       running.delete(id)
     }
@@ -49,5 +54,8 @@ export function obey(channel: FramedChannel<ToEveryProcess, { type: 'pong' }>, l
   })
 }
 
-const perform = (connector: Connector, job: OutgoingJob, signal: AbortSignal): Promise<OutgoingAnswer> =>
-  job.do === 'http' ? exchange(connector, job, signal) : probe(connector, job, signal)
+function perform(connector: Connector, job: OutgoingJob, signal: AbortSignal): Promise<OutgoingAnswer> {
+  if (job.do === 'http') return exchange(connector, job, signal)
+  if (job.do === 'probe') return probe(connector, job, signal)
+  return job.do === 'syslog' ? deliver(connector, job, signal) : sendMail(connector, job, signal)
+}
