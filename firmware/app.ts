@@ -1,5 +1,6 @@
 /** The web application: every endpoint over one appliance. */
 
+import type { Alerts } from './alerts/service.ts'
 import type { Appliance } from './appliance/appliance.ts'
 import { formatTime } from './base/clock.ts'
 import type { Log } from './base/log.ts'
@@ -9,21 +10,26 @@ import { type Random, systemRandom } from './crypto/random.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { accessKeyDeclarations } from './kms/api/access-keys.ts'
 import { accountDeclarations } from './kms/api/account.ts'
+import { alertDeclarations } from './kms/api/alerts.ts'
 import { auditDeclarations } from './kms/api/audit.ts'
 import { auditEvent, kindOf } from './kms/api/audit-event.ts'
 import { backupDeclarations } from './kms/api/backup.ts'
 import { chatDeclarations } from './kms/api/chat.ts'
 import { clusterDeclarations } from './kms/api/cluster.ts'
 import { configDeclarations } from './kms/api/config.ts'
+import { configAcmeDeclarations } from './kms/api/config-acme.ts'
 import { configConsoleDeclarations, isConsoleOn } from './kms/api/config-console.ts'
 import { configInterfacesDeclarations } from './kms/api/config-interfaces.ts'
+import { configMailDeclarations } from './kms/api/config-mail.ts'
 import { configNetworkDeclarations } from './kms/api/config-network.ts'
 import { configOutgoingDeclarations } from './kms/api/config-outgoing.ts'
+import { configSyslogDeclarations } from './kms/api/config-syslog.ts'
 import { clusterTlsDeclarations, configTlsDeclarations } from './kms/api/config-tls.ts'
 import { configVocabularyDeclarations } from './kms/api/config-vocabulary.ts'
 import { infoDeclarations } from './kms/api/info.ts'
 import { keyAttributeDeclarations } from './kms/api/key-attributes.ts'
 import { keyUseDeclarations } from './kms/api/key-use.ts'
+import { keyVersionDeclarations } from './kms/api/key-versions.ts'
 import { keyDeclarations } from './kms/api/keys.ts'
 import { lifecycleDeclarations } from './kms/api/lifecycle.ts'
 import { metricsDeclarations } from './kms/api/metrics.ts'
@@ -42,6 +48,7 @@ import type { Declaration } from './kms/pipeline/endpoint.ts'
 import { BASE_PATH } from './kms/pipeline/endpoint.ts'
 import { type Api, createApi } from './kms/pipeline/pipeline.ts'
 import { transitDialect } from './kms/transit/dialect.ts'
+import { OPENAPI_PATH } from './kms/transit/documents.ts'
 import { createStager } from './release/stager.ts'
 
 export interface AppOptions {
@@ -58,6 +65,9 @@ export interface AppOptions {
   releaseKey?: Uint8Array | null
   chat?: Services['chat']
   outgoing?: Services['outgoing']
+  acme?: Services['acme']
+  alerts?: Alerts
+  forwarder?: Services['forwarder']
   /** The page for browsers; null where there is none. */
   consoleFiles?: ConsoleFiles | null
   /** False: it is not served, whatever Administrators set. */
@@ -76,6 +86,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...randomDeclarations,
   ...keyDeclarations,
   ...keyAttributeDeclarations,
+  ...keyVersionDeclarations,
   ...keyUseDeclarations,
   ...namespaceDeclarations,
   ...userDeclarations,
@@ -89,21 +100,28 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...configVocabularyDeclarations,
   ...configConsoleDeclarations,
   ...configOutgoingDeclarations,
+  ...configAcmeDeclarations,
+  ...configSyslogDeclarations,
+  ...configMailDeclarations,
   ...configInterfacesDeclarations,
   ...backupDeclarations,
   ...systemDeclarations,
+  ...alertDeclarations,
   ...updateDeclarations,
   ...clusterDeclarations,
   ...clusterTlsDeclarations,
   ...chatDeclarations,
 ]
 
+const OTHER_APIS = [{ name: 'The transit API, while it is switched on', path: OPENAPI_PATH }]
+
 /** Without a boot manager, in tests: whatever is asked for is as good as done. */
 const ON_ITS_OWN: BootManager = { request: async () => {}, slot: async () => {}, receive: () => {} }
 
 export function createApp(options: AppOptions): Api {
-  const { appliance, log, info, releaseKey = null, consoleFiles = null } = options
+  const { appliance, log, info, alerts, releaseKey = null, consoleFiles = null } = options
   const { product, version } = info
+  const described = { title: product, version, vendor: info.vendor }
   const bootManager = options.bootManager ?? ON_ITS_OWN
   const services: Services = {
     appliance,
@@ -111,23 +129,30 @@ export function createApp(options: AppOptions): Api {
     info,
     random: options.random ?? systemRandom,
     activity: { generate: 0, sign: 0, decrypt: 0, encrypt: 0 },
+    wireRequests: { nethsm: 0, transit: 0 },
     traffic: options.traffic ?? createTraffic(),
     runtime: watchRuntime(),
     bootManager,
     etcd: options.etcd,
-    stager: createStager({ bootManager, releaseKey, product, version, log }),
+    stager: createStager({
+      ...{ bootManager, releaseKey, product, version, log },
+      onEnd: (isDone) => alerts?.noteUpdate(isDone),
+    }),
     chat: options.chat,
     outgoing: options.outgoing,
+    acme: options.acme,
+    alerts,
+    forwarder: options.forwarder,
     console: options.console ?? true,
     appliesNetwork: options.appliesNetwork ?? false,
   }
   return createApi<Services>({
     declarations: DECLARATIONS,
     others: [
-      ...documentDeclarations<Services>(DECLARATIONS, { title: product, version, vendor: info.vendor }, BASE_PATH),
+      ...documentDeclarations<Services>(DECLARATIONS, { ...described, others: OTHER_APIS }, BASE_PATH),
       ...(consoleFiles === null ? [] : consoleDeclarations(consoleFiles, isConsoleOn)),
     ],
-    dialects: [transitDialect(log)],
+    dialects: [transitDialect(log, { ...described, title: `${product} transit` })],
     services,
     state: () => appliance.state,
     // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.
@@ -141,6 +166,9 @@ export function createApp(options: AppOptions): Api {
     nodes: () => appliance.replica,
     limiter: appliance.limiter,
     log,
+    onRequest: (wire) => {
+      services.wireRequests[wire]++
+    },
     audit: options.auditor ?? auditorOf(appliance),
     expectRoom: (caller) => appliance.expectRoom(caller?.namespace ? 'namespaces' : 'records'),
   })

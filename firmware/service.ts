@@ -4,14 +4,16 @@ import { createHash } from 'node:crypto'
 import { on } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { type Acme, createAcme, systemTime } from './acme/service.ts'
+import { createAlerts } from './alerts/service.ts'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance/appliance.ts'
 import { CONSOLE } from './appliance/unlocking.ts'
 import { type Clock, createClock } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { defined } from './base/defined.ts'
-import { CofferError } from './base/error.ts'
-import { createLog, type Log, writeToConsole } from './base/log.ts'
+import { CofferError, describe } from './base/error.ts'
+import { createLog, type Log, type LogEntry, writeToConsole } from './base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
 import { wipe } from './base/secret.ts'
 import { createSyslog, type Syslog } from './base/syslog.ts'
@@ -34,6 +36,8 @@ import { systemRandom } from './crypto/random.ts'
 import { makeTlsIdentity } from './crypto/tls/identity.ts'
 import type { CryptoPool } from './crypto/types.ts'
 import { watchDisk } from './disk-watch.ts'
+import { createForwarder, type Forwarder } from './forwarding/forwarder.ts'
+import { createLogQueue, type LogQueue } from './forwarding/log-queue.ts'
 import { listenTls } from './http/server/listener.ts'
 import { listenRedirect } from './http/server/redirect.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
@@ -43,7 +47,7 @@ import { createOutgoingClient, type OutgoingClient } from './outgoing/client.ts'
 import type { ConnectionSettings } from './outgoing/link.ts'
 import { forgetExtensions } from './store/sqlite/file.ts'
 import { createTrialGate } from './trial-gate.ts'
-import { wipeAfterLocks } from './wipe-after-lock.ts'
+import { wipeAfterLocks } from './wipe-leftovers.ts'
 
 const BUILD_DIGITS = 12
 const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
@@ -92,7 +96,8 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   const clock = observedClock(() => chat?.clockSet())
   const syslog = createSyslog(clock.now)
   let isStarting = true
-  const log = openLog(start, syslog, () => isStarting)
+  const queue = createLogQueue(clock.now)
+  const log = openLog(start, [syslog.send, queue.add], () => isStarting)
   const pool = createPool({ entry: workerOf(program), startLater: true })
   const etcd = createEtcdService({ socket: settings.etcd?.socket, send })
   channel.on('message', etcd.receive)
@@ -105,6 +110,15 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   channel.on('message', (message) => outgoing?.receive(message))
   chat = openChat(start, { appliance, log, send, outgoing })
   channel.on('message', (message) => chat?.receive(message))
+  const acme = openAcme(start, { appliance, log, outgoing, chat, clock })
+  const forwarder = openForwarder({ appliance, log, outgoing, queue, clock })
+  const alerts = createAlerts({
+    ...{ appliance, acme, chat, outgoing, forwarder, log },
+    isRolledBack: software.fallback !== null,
+    setsClock: settings.outgoing?.onHost === false,
+    monotonicMs: () => performance.now(),
+  })
+  channel.on('message', alerts.receive)
   const { releaseKey, console } = settings
   const appliesNetwork = ANY_ADDRESS.includes(settings.host)
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
@@ -118,13 +132,24 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
     releaseKey,
     chat,
     outgoing,
+    acme,
+    alerts,
+    forwarder,
     consoleFiles,
     console,
     appliesNetwork,
   })
   const gate = createTrialGate(app, appliance, software.trial)
   isStarting = false // requests come
-  const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
+  const { port, close: closeServers } = await listen(start, channel, {
+    app: gate,
+    appliance,
+    log,
+    clock,
+    traffic,
+    acme,
+    chat,
+  })
   keepCertificateNames(appliance, { host: settings.host, log })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
   wipeAfterLocks(appliance, log)
@@ -144,8 +169,11 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
     close: async () => {
       gate.close()
       disk.stop()
+      alerts.stop()
       clearTimeout(poolStart)
       await closeServers()
+      await acme.close()
+      await forwarder?.close()
       await chat?.close()
       await appliance.close()
       await pool.close()
@@ -154,11 +182,15 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   }
 }
 
-/** To the boot manager, which shows it, and to the log host if there is one. */
-function openLog({ settings, software }: Start, syslog: Syslog, isStarting: () => boolean): Log {
+/** To the boot manager, which shows it, and to log servers if there are any. */
+function openLog(
+  { settings, software }: Start,
+  sinks: readonly ((entry: LogEntry) => void)[],
+  isStarting: () => boolean,
+): Log {
   const log = createLog(settings.logLevel, (entry) => {
     writeToConsole(entry)
-    syslog.send(entry)
+    for (const sink of sinks) sink(entry)
   })
   exitOnBugs(log, isStarting)
   if (software.fallback !== null) log.warning('general', software.fallback)
@@ -250,34 +282,110 @@ function openChat(
   return chat
 }
 
+function openAcme(
+  { settings: { httpPort } }: Start,
+  {
+    appliance,
+    log,
+    outgoing,
+    chat,
+    clock,
+  }: {
+    appliance: Appliance<Operational>
+    log: Log
+    outgoing: OutgoingClient | undefined
+    chat: ChatHost | undefined
+    clock: Clock
+  },
+): Acme {
+  return createAcme({
+    appliance,
+    time: systemTime(clock.now),
+    random: systemRandom,
+    log,
+    send: outgoing && ((job, hosts, signal) => outgoing.http(job, { origin: 'appliance', hosts, signal })),
+    answersHttp: httpPort !== null,
+    chat: {
+      hasOrganization: () => chat !== undefined && chat.state !== 'none',
+      show: async (challenges) => chat?.showChallenges(challenges),
+    },
+  })
+}
+
+/** Undefined under an older boot manager. */
+function openForwarder({
+  appliance,
+  log,
+  outgoing,
+  queue,
+  clock,
+}: {
+  appliance: Appliance<Operational>
+  log: Log
+  outgoing: OutgoingClient | undefined
+  queue: LogQueue
+  clock: Clock
+}): Forwarder | undefined {
+  if (outgoing === undefined) {
+    queue.enable(false)
+    queue.clear()
+    return undefined
+  }
+  const { configuration, deviceId } = appliance
+  return createForwarder({
+    settings: () => configuration.syslog,
+    onChange: (listener) => configuration.onChange((part) => part === 'syslog' && listener()),
+    identity: () => configuration.syslogTls.identityIfAny,
+    portIdentity: () => configuration.tls.identity,
+    deviceId,
+    audit: () => appliance.audit?.forwarding,
+    queue,
+    log,
+    now: clock.now,
+    send: (job, signal) => outgoing.syslog(job, signal),
+  })
+}
+
 interface ServerOptions {
   app: Pick<Api, 'fetch'>
   appliance: Appliance<Operational>
   log: Log
   clock: Clock
   traffic: Traffic
+  acme: Acme
+  chat: ChatHost | undefined
 }
 
-/** The TLS port, and the one of plain HTTP that redirects to it, where that is set. */
+/** The TLS port, and those of plain HTTP that redirect to it, where they are set. */
 async function listen(
-  { settings: { host, port, httpPort } }: Start,
+  { settings: { host, port, httpPort, furtherHttpPorts = [] } }: Start,
   channel: BootChannel,
-  { app, appliance, log, clock: { now }, traffic }: ServerOptions,
+  { app, appliance, log, clock: { now }, traffic, acme: { challenges }, chat }: ServerOptions,
 ): Promise<{ port: number; close: () => Promise<void> }> {
   const identity = () => appliance.tlsIdentity()
-  const listener = await listenTls({ app, host, port, identity, log, now, traffic }).catch((error) =>
+  const challengeFor = challenges.identityFor
+  const listener = await listenTls({ app, host, port, identity, log, now, traffic, challengeFor }).catch((error) =>
     refuse(channel, error, 'COFFER_PORT'),
   )
   appliance.configuration.onChange((part) => {
     if (part === 'tls') listener.renewIdentity()
   })
   if (httpPort === null) return { port: listener.port, close: () => listener.close() }
-  const redirect = await listenRedirect({ host, port: httpPort, tlsPort: listener.port, log, now }).catch((error) =>
-    refuse(channel, error, 'COFFER_HTTP_PORT'),
-  )
-  log.info('general', `port ${redirect.port} redirects to the TLS port`)
+  const { authorizationOf } = challenges
+  const chatOrigin = () => chat?.origin ?? null
+  const common = { host, tlsPort: listener.port, log, now, authorizationOf, chatOrigin }
+  const redirects = [
+    await listenRedirect({ ...common, port: httpPort }).catch((error) => refuse(channel, error, 'COFFER_HTTP_PORT')),
+  ]
+  for (const further of furtherHttpPorts) {
+    const redirect = await listenRedirect({ ...common, port: further }).catch((error) =>
+      log.warning('general', `cannot redirect at port ${further}: ${describe(error)}`),
+    )
+    if (redirect !== undefined) redirects.push(redirect)
+  }
+  for (const redirect of redirects) log.info('general', `port ${redirect.port} redirects to the TLS port`)
   const close = async () => {
-    await Promise.all([listener.close(), redirect.close()])
+    await Promise.all([listener, ...redirects].map((server) => server.close()))
   }
   return { port: listener.port, close }
 }

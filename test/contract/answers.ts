@@ -24,6 +24,9 @@ const successes: readonly Success[] = [
   ['GET', '/keys/ed', as(ADMIN), 200, 'application/json', ['etag']],
   ['GET', '/keys/ed/public.pem', as(ADMIN), 200, 'application/x-pem-file', ['etag']],
   ['GET', '/keys/ed/cert', as(ADMIN), 200, 'application/octet-stream', ['etag']],
+  ['GET', '/keys/ed/versions', as(ADMIN), 200, 'application/json', ['etag']],
+  ['POST', '/keys/ed/versions', as(ADMIN), 201, 'application/json', ['location']],
+  ['PUT', '/keys/ed/versions', as(ADMIN, { json: { minDecryption: 1 } }), 204, undefined, []],
   ['POST', '/keys/ed/csr.pem', as(ADMIN, { json: { commonName: 'x' } }), 200, 'application/x-pem-file', ['no-cache']],
   [
     'POST',

@@ -16,7 +16,7 @@ export function auditEvent(attempt: Audited, status: number, time: string): Audi
   const { id: ownId, name, ...others } = facts(params)
   const ownKey = isTransit ? name : ownId
   const named = isTransit || name === undefined ? others : { name, ...others }
-  const { key: statedKey, ...stated } = facts(request === undefined ? {} : (declaration.facts?.(request) ?? {}))
+  const { key: statedKey, ...stated } = statedFacts(declaration, request)
   const made = madeBy(result)
   const isKeys = isTransit || path.startsWith('/keys')
   const key = isKeys ? (ownKey ?? statedKey ?? made ?? '') : ''
@@ -51,10 +51,19 @@ const actions = new WeakMap<Declaration<Services>, string>()
  * Selects the ring of a record. Requests that were refused or had no effect are never a `change`. Requests that ended before the key was
  * used (missing key, full log, invalid body) are not a `use`.
  */
-export function kindOf({ endpoint, request }: Audited, status: number): AuditLineKind {
+export function kindOf({ endpoint, request, isRefusal }: Audited, status: number): AuditLineKind {
   const kind = auditKind(endpoint)
-  if (kind === 'use' && request !== undefined && !isRefused(status)) return 'use'
+  if (kind === 'use' && request !== undefined && !isRefusal && !isRefused(status)) return 'use'
   return kind === 'change' && status < 300 ? 'change' : 'refusal'
+}
+
+/** Empty if they cannot be made: the line is written all the same, since the request may have changed something. */
+function statedFacts({ facts: factsOf }: Declaration<Services>, request: Audited['request']): Record<string, string> {
+  try {
+    return facts(request === undefined ? {} : (factsOf?.(request) ?? {}))
+  } catch {
+    return {}
+  }
 }
 
 /** Keeps only IDs and plain words, because the parameters of a refused caller are unchecked. */

@@ -107,9 +107,15 @@ export const backupDeclarations = [
     errors: { 400: 'An unknown form.', 412: 'No backup passphrase is set.' },
     handle: async ({ services, caller, query }) => {
       const { backups } = services.appliance
+      const lost = query.format === undefined ? backups.lostByNethsm : []
       const wanted = query.format ?? backups.defaultFormat
       const { stream, format, omitted } = await backups.make(wanted)
-      const why = format === wanted ? '' : ', since the unlock passphrase has not been given yet to this version'
+      const why =
+        format !== wanted
+          ? ', since the unlock passphrase has not been given yet to this version'
+          : lost.length > 0
+            ? `, since that of a NetHSM cannot hold: ${lost.join(', ')}`
+            : ''
       services.log.info('general', `backup made by ${caller.userId} in the form of ${FORMS[format]}${why}`)
       const omits = omitted.join(', ')
       if (omits !== '') services.log.warning('general', `the backup is incomplete, it omits: ${omits}`)

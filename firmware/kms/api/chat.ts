@@ -33,11 +33,42 @@ const HOST_BYTES_MAX = 260 // a name (RFC 1035 section 3.1) and a port
 
 /** Host as in a URL: lower case, IPv6 in brackets. */
 const outgoingHost = text(1, HOST_BYTES_MAX)
-  .refine(
-    (host) => URL.parse(`https://${host}`)?.host === host && !/\.(?:$|:)/.test(host),
-    'must be like hooks.example.org:8443',
-  )
+  .refine((host) => isHost(host), 'must be like hooks.example.org:8443')
   .meta({ description: 'A host at port 443 of https or 80 of http, or a host and its port.' })
+
+const isHost = (host: string): boolean => URL.parse(`https://${host}`)?.host === host && !/\.(?:$|:)/.test(host)
+
+const CONTACT_BYTES_MAX = 300
+const ALL_BELOW = '*.'
+
+const pushHost = text(1, HOST_BYTES_MAX + ALL_BELOW.length)
+  .refine((host) => isPushHost(host), 'must be like push.example.org or *.example.org')
+  .meta({ description: 'A host at port 443, a host and its port, or `*.` and a domain for all hosts below it.' })
+
+function isPushHost(host: string): boolean {
+  const name = host.startsWith(ALL_BELOW) ? host.slice(ALL_BELOW.length) : host
+  return isHost(name) && !name.includes('*')
+}
+
+const webPush = z
+  .strictObject({
+    hosts: z.array(pushHost).min(1).max(OUTGOING_HOSTS_MAX),
+    contact: text(1, CONTACT_BYTES_MAX)
+      .refine((value) => isContact(value), 'must be a mailto: or https: URL')
+      .meta({ description: 'For push services that notice a problem.' }),
+    content: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether notifications contain sender, topic and text, encrypted for the browser.' }),
+  })
+  .nullable()
+  .meta({ description: 'Push services for browsers whose page is closed; null: none.' })
+
+function isContact(value: string): boolean {
+  if (/\p{Cc}/u.test(value)) return false // control characters, which URL parsers remove or encode
+  const { protocol, host, pathname } = URL.parse(value) ?? {}
+  return (protocol === 'https:' && host !== '') || (protocol === 'mailto:' && pathname?.includes('@') === true)
+}
 
 const organization = z
   .strictObject({
@@ -77,15 +108,23 @@ const common = {
     .array(outgoingHost)
     .max(OUTGOING_HOSTS_MAX)
     .meta({ description: 'Whom outgoing webhooks may reach; nobody by default.' }),
+  webPush,
   externalPreviews: z.boolean().meta({
     description:
       'Whether messages show pictures and videos of other hosts, whom each reader asks for them; false by default.',
   }),
 }
 
+const port = z
+  .int()
+  .min(1)
+  .max(65_535)
+  .meta({ description: 'At which the chat listens, on a device alone: 9443 or 443.', examples: [443] })
+
 const settings = z
   .strictObject({
     ...common,
+    port: port.optional(),
     jwt: z.strictObject({ algorithm: jwtAlgorithm }).nullable().meta({
       description: 'How tokens that sign people in are checked; null: none are taken. The key is never shown.',
     }),
@@ -102,7 +141,7 @@ const jwtKey = z
   .transform((value) => new TextEncoder().encode(value))
 
 const settingsChange = z
-  .strictObject({ ...common, jwt: z.strictObject({ algorithm: jwtAlgorithm, key: jwtKey }).nullable() })
+  .strictObject({ ...common, port, jwt: z.strictObject({ algorithm: jwtAlgorithm, key: jwtKey }).nullable() })
   .partial()
   .meta({ id: 'ChatSettingsChange', examples: [{ uploadQuotaMib: 1000 }] })
 

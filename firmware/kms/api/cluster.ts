@@ -241,7 +241,7 @@ export const clusterDeclarations = [
         expectAvailable(request)
         const members = body.members.map(({ name, urls }) => ({ name, urls: peerUrls({ urls }) }))
         await appliance.cluster.join({ ...body, members })
-        log.info('general', `joined a cluster, as ${caller.userId} has asked for`)
+        log.info('general', `cluster joined by ${caller.userId}`)
         return { status: 204 }
       } finally {
         wipe(body.backupPassphrase)

@@ -1,11 +1,10 @@
 /** `/config/outgoing`: how the appliance reaches other hosts. Contract sections 3.4 and 4.7. */
 
 import { X509Certificate } from 'node:crypto'
-import { isIP } from 'node:net'
 import * as z from 'zod'
-import { CofferError } from '../../base/error.ts'
+import { ipVersion } from '../../base/ip-address.ts'
 import type { OutgoingChange, OutgoingSettings } from '../../configuration/outgoing.ts'
-import { OutgoingError } from '../../outgoing/error.ts'
+import { noOutgoing, OutgoingError } from '../../outgoing/error.ts'
 import type { ProbeAnswer } from '../../outgoing/link.ts'
 import { integer, text } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
@@ -21,23 +20,24 @@ const PROXY_PASSWORD_BYTES_MAX = 256
 
 const HOST_NAME = /^(?!-)[a-z0-9-]+(?<!-)(?:\.(?!-)[a-z0-9-]+(?<!-))*$/
 
-const isHost = (value: string): boolean => isIP(value) !== 0 || (HOST_NAME.test(value) && !/(?:^|\.)\d+$/.test(value))
+const isHost = (value: string): boolean =>
+  ipVersion(value) !== 0 || (HOST_NAME.test(value) && !/(?:^|\.)\d+$/.test(value))
 
-const host = text(1, HOST_BYTES_MAX)
+export const host = text(1, HOST_BYTES_MAX)
   .refine(isHost, 'must be a host name in lower case, or an IP address')
   .meta({ description: 'A host name in lower case, or an IP address.', examples: ['proxy.example.org'] })
 
 function isResolver(value: string): boolean {
-  if (isIP(value) !== 0) return true
+  if (ipVersion(value) !== 0) return true
   const [, address = '', port = ''] = /^\[(.*)\]:(\d{1,5})$/.exec(value) ?? /^([^:]*):(\d{1,5})$/.exec(value) ?? []
-  return isIP(address) === (value.startsWith('[') ? 6 : 4) && Number(port) >= 1 && Number(port) <= 65_535
+  return ipVersion(address) === (value.startsWith('[') ? 6 : 4) && Number(port) >= 1 && Number(port) <= 65_535
 }
 
 function isException(value: string): boolean {
-  if (value.startsWith('.')) return isHost(value.slice(1)) && isIP(value.slice(1)) === 0
+  if (value.startsWith('.')) return isHost(value.slice(1)) && ipVersion(value.slice(1)) === 0
   const [network = '', prefix, ...rest] = value.split('/')
   if (prefix === undefined) return isHost(value)
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1
+  const bits = { 0: -1, 4: 32, 6: 128 }[ipVersion(network)] ?? -1
   return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits
 }
 
@@ -178,8 +178,7 @@ export const configOutgoingDeclarations = [
     answers: { status: 200, json: finding },
     errors: { 400: 'No host, or no port.', 412: 'The boot manager is too old for outgoing connections.' },
     handle: async ({ services, body }) => {
-      if (services.outgoing === undefined)
-        throw new CofferError('unavailable', 'The boot manager is too old for outgoing connections')
+      if (services.outgoing === undefined) throw noOutgoing()
       return { status: 200, json: toFinding(await probe(services.outgoing, body)) }
     },
   }),

@@ -28,6 +28,8 @@ interface TlsOwner {
   log: string
   /** When a new certificate takes effect, for the summaries. */
   effect?: string
+  /** Throws `notFound` if there is no key yet; absent where there always is one. */
+  exists?: (request: { services: Services }) => void
   /** Throws `notFound` if there is no such port. */
   tlsOf: (request: { services: Services }) => TlsSettings
   /** True if the certificate may have to be signed by a cluster CA. */
@@ -39,6 +41,7 @@ export const tlsDeclarations = ({
   owner,
   log,
   effect = 'new connections get them at once',
+  exists,
   tlsOf,
   isOfCluster,
 }: TlsOwner) => [
@@ -48,6 +51,7 @@ export const tlsDeclarations = ({
     summary: `The public key of ${owner}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
+    ...(exists && { exists }),
     version: (request) => tlsOf(request).publicPem(),
     answers: { status: 200, types: [PEM_TYPE] },
     handle: (request) => pem(tlsOf(request).publicPem()),
@@ -58,6 +62,7 @@ export const tlsDeclarations = ({
     summary: `The certificates of ${owner}, the one of its key first.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
+    ...(exists && { exists }),
     version: (request) => tlsOf(request).identity.cert,
     answers: { status: 200, types: [PEM_TYPE] },
     handle: (request) => pem(tlsOf(request).identity.cert),
@@ -68,6 +73,7 @@ export const tlsDeclarations = ({
     summary: `Sets the certificates of ${owner}; ${effect}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
+    ...(exists && { exists }),
     version: (request) => tlsOf(request).identity.cert,
     creates: true,
     body: upload,
@@ -89,6 +95,7 @@ export const tlsDeclarations = ({
     summary: `A certificate request signed with the key of ${owner}.`,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
+    ...(exists && { exists }),
     noCache: true,
     body: { kind: 'json', schema: subject },
     answers: { status: 200, types: [PEM_TYPE] },

@@ -5,7 +5,7 @@ import { CofferError } from '../../base/error.ts'
 import { matchSchema, parseJson } from '../../base/json.ts'
 import { KEY_TYPE_NAMES, type KeyTypeName, MECHANISM_NAMES } from '../../crypto/algorithms.ts'
 import type { Part } from '../../http/request/multipart.ts'
-import type { KeyMaterial } from '../domain/key-making.ts'
+import type { KeyMaterial } from '../domain/key-import.ts'
 import type { NewKey } from '../domain/keys.ts'
 import { base64, base64Text, id, integer, label, tags } from './schema.ts'
 
@@ -136,15 +136,17 @@ export const keyList = z.array(z.object(listed).meta({ required: DESCRIBED.item 
 
 const OPERATIONS_DESCRIBED_MAX = 2_147_483_647 // bound in the reference's description
 
+export const publicMembers = z.union([
+  z.object({ modulus: base64Text, publicExponent: base64Text }),
+  z.object({ data: base64Text }),
+])
+
 const details = {
   mechanisms,
   type: keyType.optional().meta({ description: REFERENCE }),
   algorithm: keyType.optional().meta({ description: `The same as \`type\`. ${ORIGINAL}` }),
   restrictions: restrictions.optional().meta({ description: REFERENCE }),
-  public: z
-    .union([z.object({ modulus: base64Text, publicExponent: base64Text }), z.object({ data: base64Text })])
-    .optional()
-    .meta({ description: `Absent for Generic keys. ${REFERENCE}` }),
+  public: publicMembers.optional().meta({ description: `Absent for Generic keys. ${REFERENCE}` }),
   modulus: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
   publicExponent: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
   operations: integer(0, OPERATIONS_DESCRIBED_MAX),

@@ -46,7 +46,7 @@ function original({ typeName }: Readonly<KeyEntry>, publicKey: PublicKey): Parti
   return { algorithm: typeName, ...(isRsa && encodePublic(publicKey)) }
 }
 
-function encodePublic<T extends NonNullable<PublicKey>>(publicKey: T): { [Name in keyof T]: string } {
+export function encodePublic<T extends NonNullable<PublicKey>>(publicKey: T): { [Name in keyof T]: string } {
   const fields = Object.entries<Uint8Array>(publicKey as Record<string, Uint8Array>)
   return Object.fromEntries(fields.map(([name, bytes]) => [name, encodeBase64(bytes)])) as { [Name in keyof T]: string }
 }

@@ -15,16 +15,22 @@ import {
   keyPage,
 } from './key-schemas.ts'
 import { membersOf, nameKey, show } from './key-view.ts'
-import { count, id, label } from './schema.ts'
+import { isPageQuery, NO_PAGE, PAGE_DEFAULT, pageQuery } from './pages.ts'
+import { id, label } from './schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
 export const keyParams = z.object({ id })
 
 export type KeyTarget = { services: Services; caller: Caller; params: { id: string } }
 
-/** `exists` of the endpoints below a key. */
+/** `exists` of endpoints that use version 1 of a key. */
 export const keyExists = (request: KeyTarget): void => {
   domainOf(request).keys.get(request.caller.namespace, request.params.id)
+}
+
+/** As `keyExists`, for endpoints that can name a version. */
+export const anyVersionExists = (request: KeyTarget): void => {
+  domainOf(request).keys.getAnyVersion(request.caller.namespace, request.params.id)
 }
 
 const keyVersion = (request: KeyTarget): string | null => {
@@ -32,15 +38,16 @@ const keyVersion = (request: KeyTarget): string | null => {
   return version && `${version} ${membersOf(request)}`
 }
 
+/** Also of a key whose version 1 was deleted. */
+const anyKeyVersion = (request: KeyTarget): string | null =>
+  keyVersion(request) ?? domainOf(request).keys.recordVersion(request.caller.namespace, request.params.id)
+
 /** Lists with details have no version, because counting an operation does not change it. */
 function listVersion(request: Listing): string | undefined {
   const { filter, details, types = 'known' } = request.query
   if (filter !== undefined || details === 'true') return undefined
   return `${domainOf(request).keys.listVersion(request.caller.namespace)} ${membersOf(request)} ${types}`
 }
-
-const PAGE_KEYS_MAX = 1000
-const PAGE_KEYS_DEFAULT = 100
 
 const query = z
   .object({
@@ -50,21 +57,9 @@ const query = z
       .enum(['all'])
       .optional()
       .meta({ description: 'With `all`: also keys of types that the clients published for NetHSM do not know.' }),
-    details: z
-      .enum(['true', 'false'])
-      .optional()
-      .meta({ description: 'With `true`: a page of keys with all their details.', examples: ['true'] }),
-    limit: count(PAGE_KEYS_MAX)
-      .optional()
-      .meta({
-        description: `With details: at most so many keys, up to ${PAGE_KEYS_MAX}; ${PAGE_KEYS_DEFAULT} by default.`,
-      }),
-    after: id.optional().meta({ description: 'With details: only keys after this id, `next` of the page before.' }),
+    ...pageQuery(id, 'keys', 'all their details'),
   })
-  .refine(
-    ({ details, limit, after }) => details === 'true' || (limit === undefined && after === undefined),
-    'limit and after go with details=true',
-  )
+  .refine(isPageQuery, NO_PAGE)
 
 interface Listing {
   services: Services
@@ -75,7 +70,7 @@ interface Listing {
 function list(request: Listing, prefix?: string): z.infer<typeof keyList | typeof keyPage> {
   const { keys, users } = domainOf(request)
   const { caller } = request
-  const { filter, label, types, details, after = '', limit = PAGE_KEYS_DEFAULT } = request.query
+  const { filter, label, types, details, after = '', limit = PAGE_DEFAULT } = request.query
   const restricted = filter !== undefined && caller.role === 'Operator'
   const selection: KeyFilter = {
     prefix,
@@ -217,12 +212,12 @@ export const keyDeclarations = [
   declare({
     method: 'DELETE',
     path: '/keys/:id',
-    summary: 'Deletes a key and its certificate.',
+    summary: 'Deletes a key, with all its versions and its certificate.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
     params: keyParams,
-    exists: keyExists,
-    version: keyVersion,
+    exists: anyVersionExists,
+    version: anyKeyVersion,
     answers: EMPTY,
     errors: { 400: 'Not an ID.', 404: 'No such key.' },
     handle: async (request) => {

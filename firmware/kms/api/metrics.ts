@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { Caller } from '../domain/roles.ts'
+import { alertMetrics } from './alerts.ts'
 import { chatMetrics } from './chat-metrics.ts'
 import { type Family, type Metric, PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { declare, OPERATIONAL, type Services } from './services.ts'
@@ -22,7 +23,10 @@ const COLLECTIONS = family('gc_collections_total', 'counter', 'Collections of th
 const OPERATIONS = family('key_operations_total', 'counter', 'Successful operations with keys.')
 const STATE = family('state', 'gauge', 'Whether the appliance is in this state.')
 const KEYS = family('keys', 'gauge', "Keys; for users of a namespace, the namespace's.")
+const KEY_VERSIONS = family('key_versions', 'gauge', "Versions of keys; for users of a namespace, the namespace's.")
 const USERS = family('users', 'gauge', "Users; for users of a namespace, the namespace's.")
+const ACCESS_KEYS = family('access_keys', 'gauge', "Access keys; for users of a namespace, the namespace's.")
+const WIRE_REQUESTS = family('wire_requests_total', 'counter', 'Requests by API.')
 const CERTIFICATE_END = family('tls_certificate_end_timestamp_seconds', 'gauge', 'End of the TLS certificate.')
 const LAST_BACKUP = family('last_backup_timestamp_seconds', 'gauge', 'When the last backup was made; 0 for never.')
 const DISK_BYTES = family('disk_bytes', 'gauge', 'Size of the disk that the store lies on.')
@@ -78,13 +82,18 @@ function metricsOf({ appliance, log, traffic, activity, runtime }: Services): Na
 }
 
 /** Further metrics; the reference's JSON has no members for them. */
-function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Metric[] {
-  const { users, keys } = appliance.open()
+function figuresOf({ appliance, traffic, wireRequests }: Services, { namespace }: Caller): Metric[] {
+  const { users, keys, accessKeys } = appliance.open()
   const now = appliance.state
   return [
     ...STATES.map((state): Metric => ({ value: Number(state === now), family: STATE, label: ['state', state] })),
     { value: keys.size(namespace), family: KEYS },
+    { value: keys.versionCount(namespace), family: KEY_VERSIONS },
     { value: users.size(namespace), family: USERS },
+    { value: accessKeys.size(namespace), family: ACCESS_KEYS },
+    ...Object.entries(wireRequests).map(
+      ([wire, value]): Metric => ({ value, family: WIRE_REQUESTS, label: ['wire', wire] }),
+    ),
     { value: appliance.configuration.tls.endMs / 1000, family: CERTIFICATE_END },
     { value: (appliance.backups.lastMs ?? 0) / 1000, family: LAST_BACKUP },
     ...histogramOf(traffic),
@@ -161,7 +170,11 @@ export const metricsDeclarations = [
       const chat = services.chat !== undefined && caller.namespace === '' ? await chatMetrics(services.chat) : []
       const cluster = await clusterFigures(services, caller)
       const metrics = metricsOf(services)
-      const figures = [...figuresOf(services, caller), ...diskFigures(services, caller)]
+      const figures = [
+        ...figuresOf(services, caller),
+        ...diskFigures(services, caller),
+        ...alertMetrics(services, caller),
+      ]
       const json = Object.fromEntries(metrics.map((metric) => [metric.name, textOf(metric)]))
       return { status: 200, json, text: () => prometheusText([...metrics, ...figures, ...cluster, ...chat]) }
     },

@@ -1,5 +1,7 @@
 /** Services of the handlers, and shared helpers for declarations. */
 
+import type { Acme } from '../../acme/service.ts'
+import type { Alerts } from '../../alerts/service.ts'
 import type { Appliance } from '../../appliance/appliance.ts'
 import type { Log } from '../../base/log.ts'
 import type { ApplianceState } from '../../base/states.ts'
@@ -7,10 +9,12 @@ import type { BootManager } from '../../channel/boot-manager.ts'
 import type { ChatService } from '../../chat/link/chat-service.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Random } from '../../crypto/random.ts'
+import type { Forwarder } from '../../forwarding/forwarder.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { OutgoingClient } from '../../outgoing/client.ts'
 import type { Stager } from '../../release/stager.ts'
 import type { Operational } from '../domain/operational.ts'
+import type { WireName } from '../pipeline/dialect.ts'
 import { type Declaration, type EndpointAccess, endpoint } from '../pipeline/endpoint.ts'
 import type { RuntimeFigures } from './runtime.ts'
 
@@ -35,6 +39,8 @@ export interface Services {
   log: Log
   info: ProductInfo
   activity: Activity
+  /** Requests since the start. */
+  wireRequests: Record<WireName, number>
   traffic: Traffic
   runtime: RuntimeFigures
   bootManager: BootManager
@@ -44,6 +50,12 @@ export interface Services {
   chat?: ChatService | undefined
   /** Absent under an older boot manager. */
   outgoing?: Pick<OutgoingClient, 'probe'> | undefined
+  /** Absent in tests without it. */
+  acme?: Pick<Acme, 'view' | 'change' | 'renew'> | undefined
+  /** Absent in tests without it. */
+  alerts?: Pick<Alerts, 'current' | 'mail'> | undefined
+  /** Absent under an older boot manager. */
+  forwarder?: Pick<Forwarder, 'view'> | undefined
   /** False if the start options disable the web console, regardless of the Administrators' setting. */
   console: boolean
   /** False if network settings are only stored and shown. */

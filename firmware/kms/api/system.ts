@@ -31,7 +31,7 @@ const systemSoftware = z
     updateFallback: z
       .string()
       .optional()
-      .meta({ description: 'Which version was tried last and why it was abandoned, if it was.' }),
+      .meta({ description: 'Which version was tried last and why it was rolled back, if it was.' }),
   })
   .meta({ id: 'SystemSoftware' })
 

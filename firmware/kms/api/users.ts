@@ -7,7 +7,8 @@ import type { Caller } from '../domain/roles.ts'
 import type { User } from '../domain/user-record.ts'
 import type { NewUser } from '../domain/users.ts'
 import { passphraseBody } from './lifecycle.ts'
-import { count, namespaceId, role, tag, text, userId } from './schema.ts'
+import { isPageQuery, NO_PAGE, PAGE_DEFAULT, pageQuery } from './pages.ts'
+import { namespaceId, role, tag, text, userId } from './schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
 const REAL_NAME_BYTES_MAX = 4096 // longer than any name; the list of users stays in memory
@@ -30,28 +31,11 @@ const userPage = z
   })
 const createId = z.object({ id: userId }).meta({ id: 'CreateUserId' })
 
-const PAGE_USERS_MAX = 1000
-const PAGE_USERS_DEFAULT = 100
-
 const query = z
   .object({
-    details: z
-      .enum(['true', 'false'])
-      .optional()
-      .meta({ description: 'With `true`: a page of users with name, role and tags.', examples: ['true'] }),
-    limit: count(PAGE_USERS_MAX)
-      .optional()
-      .meta({
-        description: `With details: at most so many users, up to ${PAGE_USERS_MAX}; ${PAGE_USERS_DEFAULT} by default.`,
-      }),
-    after: userId
-      .optional()
-      .meta({ description: 'With details: only users after this id, `next` of the page before.' }),
+    ...pageQuery(userId, 'users', 'name, role and tags'),
   })
-  .refine(
-    ({ details, limit, after }) => details === 'true' || (limit === undefined && after === undefined),
-    'limit and after go with details=true',
-  )
+  .refine(isPageQuery, NO_PAGE)
 
 interface Listing {
   services: Services
@@ -62,7 +46,7 @@ interface Listing {
 function list(request: Listing): z.infer<typeof userList | typeof userPage> {
   const { users } = domainOf(request)
   const { namespace } = request.caller
-  const { details, after = '', limit = PAGE_USERS_DEFAULT } = request.query
+  const { details, after = '', limit = PAGE_DEFAULT } = request.query
   if (details !== 'true') return users.list(namespace).map((user) => ({ user }))
   const { users: found, ...more } = users.page(namespace, after, Number(limit))
   const show = ({ id, realName, role, tags }: User) => ({

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { STATES } from '../../base/states.ts'
-import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-policy.ts'
+import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-headers.ts'
 import { type Declaration, endpoint } from '../pipeline/endpoint.ts'
 
 /** Output of the bundler for firmware/console and tools/coffer. */

@@ -29,7 +29,7 @@ export function documentDeclarations<S>(
       handle: () => ({ status: 200, file: bytes(), type }),
     })
   }
-  const page = once(() => documentPage(model()))
+  const page = once(() => documentPage(model(), info.others))
   return [
     document(`${basePath}/openapi.json`, 'application/json', 'OpenAPI 3.1', () => JSON.stringify(model(), null, 2)),
     document(`${basePath}/openapi.yaml`, 'application/yaml', 'OpenAPI 3.1 as YAML', () => toYaml(model())),

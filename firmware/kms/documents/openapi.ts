@@ -12,6 +12,8 @@ export interface ApiInfo {
   title: string
   version: string
   vendor: string
+  /** Descriptions of other APIs, to which the page links. */
+  others?: readonly { name: string; path: string }[]
 }
 
 export interface OpenApi {
@@ -36,7 +38,7 @@ export interface OpenApiOperation {
   'x-public-in'?: readonly string[]
   security: Record<string, string[]>[]
   parameters?: OpenApiParameter[]
-  requestBody?: { required: true; content: Content }
+  requestBody?: { required: boolean; content: Content }
   responses: Record<string, OpenApiResponse>
 }
 
@@ -56,20 +58,34 @@ export interface OpenApiResponse {
 
 export type Content = Record<string, { schema: JsonSchema }>
 
-const SCHEME = 'basic'
+type Meanings = Readonly<Record<string, string | false | undefined>>
 
-export function openApiDocument<S>(declarations: readonly Declaration<S>[], info: ApiInfo, basePath: string): OpenApi {
+/** Parts of the document that depend on the API and not on its declarations. */
+export interface ApiForm {
+  description: string
+  /** Body of every answer from 400 on. */
+  error: JsonSchema
+  /** The credentials of all operations that are not public. */
+  security: { name: string; scheme: object }
+  /** Meanings of the error answers, by status; false for those that the operation does not give. */
+  failures: <S>(declaration: Declaration<S>) => Meanings
+  /** True if a missing body counts as an empty object. */
+  hasOptionalBodies?: boolean
+}
+
+export function openApiDocument<S>(
+  declarations: readonly Declaration<S>[],
+  info: ApiInfo,
+  basePath: string,
+  form: ApiForm = NETHSM,
+): OpenApi {
   const schemas = createSchemaSet()
-  schemas.components.Error = {
-    type: 'object',
-    properties: { message: { type: 'string' } },
-    required: ['message'],
-  }
+  schemas.components.Error = form.error
   const paths: Record<string, PathItem> = {}
   for (const declaration of declarations) {
     const path = templateOf(declaration.path)
     paths[path] ??= {}
-    paths[path][declaration.method.toLowerCase() as Lowercase<Method>] = operationOf(declaration, schemas)
+    paths[path][declaration.method.toLowerCase() as Lowercase<Method>] = operationOf(declaration, schemas, form)
   }
   nameConstants(schemas.components)
   return {
@@ -78,16 +94,14 @@ export function openApiDocument<S>(declarations: readonly Declaration<S>[], info
       title: info.title,
       version: info.version,
       contact: { name: info.vendor },
-      description: DESCRIPTION,
+      description: form.description,
     },
     servers: [{ url: basePath }],
     tags: [...new Set(declarations.map(({ path }) => tagOf(path)))].map((name) => ({ name })),
     paths,
     components: {
       schemas: schemas.components,
-      securitySchemes: {
-        [SCHEME]: { type: 'http', scheme: 'basic', description: 'User ID and passphrase, in UTF-8.' },
-      },
+      securitySchemes: { [form.security.name]: form.security.scheme },
     },
   }
 }
@@ -97,6 +111,16 @@ const DESCRIPTION = [
   'is 412. Every answer from 400 on carries `{"message"}`. HEAD is offered wherever GET is. Other known methods are',
   'answered with 405, unknown ones with 501, request targets over 2000 characters with 414.',
 ].join(' ')
+
+const NETHSM: ApiForm = {
+  description: DESCRIPTION,
+  error: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+  security: {
+    name: 'basic',
+    scheme: { type: 'http', scheme: 'basic', description: 'User ID and passphrase, in UTF-8.' },
+  },
+  failures: meanings,
+}
 
 type SchemaSet = ReturnType<typeof createSchemaSet>
 
@@ -112,7 +136,7 @@ function nameConstants(components: Record<string, JsonSchema>): void {
       )
 }
 
-function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet): OpenApiOperation {
+function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet, form: ApiForm): OpenApiOperation {
   const { method, path, summary, states, access } = declaration
   const parameters = [...pathParameters(declaration, schemas), ...queryParameters(declaration, schemas)]
   const content = requestContent(declaration, schemas)
@@ -127,10 +151,12 @@ function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet): OpenAp
     'x-roles': access === 'public' ? [] : access.roles,
     ...(access !== 'public' && { 'x-scope': access.scope }),
     ...(open.length > 0 && { 'x-public-in': open }),
-    security: asksNobody ? [] : open.length > 0 ? [{}, { [SCHEME]: [] }] : [{ [SCHEME]: [] }],
+    security: asksNobody ? [] : [...(open.length > 0 ? [{}] : []), { [form.security.name]: [] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(content !== undefined && { requestBody: { required: true, content } }),
-    responses: { ...success(declaration, schemas), ...failures(declaration) },
+    ...(content !== undefined && {
+      requestBody: { required: !form.hasOptionalBodies || hasRequired(content), content },
+    }),
+    responses: { ...success(declaration, schemas), ...failures(form.failures(declaration)) },
   }
 }
 
@@ -165,6 +191,9 @@ function queryParameters<S>({ query }: Declaration<S>, schemas: SchemaSet): Open
     schema,
   }))
 }
+
+const hasRequired = (content: Content): boolean =>
+  Object.values(content).some(({ schema: { required = [] } }) => required.length > 0)
 
 const BYTES: JsonSchema = { type: 'string', format: 'binary' }
 
@@ -219,12 +248,12 @@ function success<S>(
 }
 
 /** Derives error answers from the declaration; `errors` of the declaration replaces or adds texts. */
-function failures<S>(declaration: Declaration<S>): Record<string, OpenApiResponse> {
+function meanings<S>(declaration: Declaration<S>): Meanings {
   const { access, addsRecords, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } =
     declaration
   const limitBytes = bodyBytesMax(body, access)
   const asksSomebody = access !== 'public' || declaration.account !== undefined
-  const meanings: Record<string, string | false | undefined> = {
+  return {
     304: version !== undefined && declaration.method === 'GET' && 'The representation has the etag of `if-none-match`',
     400: (params !== undefined || query !== undefined || body !== undefined) && 'Malformed path, query or body',
     401: asksSomebody && 'Credentials are missing or wrong',
@@ -239,6 +268,9 @@ function failures<S>(declaration: Declaration<S>): Record<string, OpenApiRespons
     507: addsRecords && 'The disk is full: what is left is kept for signing, the audit log and deletion',
     ...errors,
   }
+}
+
+function failures(meanings: Meanings): Record<string, OpenApiResponse> {
   const failures: Record<string, OpenApiResponse> = {}
   for (const [status, description] of Object.entries(meanings)) {
     if (!description) continue

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import { curlExample } from './curl.ts'
 import type { JsonSchema } from './json-schema.ts'
-import type { Content, OpenApi, OpenApiOperation } from './openapi.ts'
+import type { ApiInfo, Content, OpenApi, OpenApiOperation } from './openapi.ts'
 
 type Html = ReturnType<typeof raw>
 
-export function documentPage(model: OpenApi): string {
+export function documentPage(model: OpenApi, others: ApiInfo['others'] = []): string {
   const { info, servers, tags, paths, components } = model
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -26,6 +26,7 @@ signed by itself, curl wants <code>--insecure</code> and, from the console or th
 <code>--pinnedpubkey</code>.</p>
 <p>Machine-readable: <a href="${base}/openapi.json">OpenAPI as JSON</a>, <a href="${base}/openapi.yaml">as YAML</a>,
 <a href="${base}/api.raml">RAML</a>.</p>
+${others.map(({ name, path }) => html`<p>${name}: <a href="${path}">OpenAPI as JSON</a>.</p>`)}
 </header>
 <nav><ul>${tags.map(({ name }) => html`<li><a href="#${name}">${name}</a></li>`)}<li><a href="#types">types</a></li></ul></nav>
 <main>

@@ -3,6 +3,7 @@
 import { base32nopad } from '@scure/base'
 import { CofferError } from '../../base/error.ts'
 import type { Context } from './context.ts'
+import type { Namespace } from './identifiers.ts'
 import type { Caller } from './roles.ts'
 import type { Tokens } from './tokens.ts'
 import type { AccessKey } from './user-record.ts'
@@ -27,6 +28,10 @@ export class AccessKeys {
     this.#context = context
     this.#users = users
     this.#tokens = tokens
+  }
+
+  size(namespace: Namespace): number {
+    return this.#users.accessKeyCount(namespace)
   }
 
   /** Throws `notFound` for an unknown user. */
@@ -55,7 +60,7 @@ export class AccessKeys {
       return { ...user, accessKeys: [...user.accessKeys, key] }
     })
     this.#context.log.info('users', `created access key ${id} of ${userId}`)
-    return { ...key, secret: this.#tokens.secretOf(id), token: this.#tokens.accessKeyToken(id) }
+    return { ...key, ...this.#tokens.accessKey(id) }
   }
 
   /** Throws `notFound` for an unknown user or key. */
@@ -63,7 +68,8 @@ export class AccessKeys {
     await this.#users.revise(userId, (user) => {
       const accessKeys = user.accessKeys.filter((key) => key.id !== id)
       if (accessKeys.length === user.accessKeys.length) throw noSuchKey()
-      return { ...user, accessKeys }
+      // Tokens that were made with the key have ended, too.
+      return { ...user, accessKeys, revocations: user.revocations.filter(({ root }) => root !== id) }
     })
     this.#context.log.info('users', `removed access key ${id} of ${userId} by ${by.userId}`)
   }

@@ -120,7 +120,7 @@ export class Credentials {
       }
     } catch (error) {
       if (!(error instanceof CofferError)) throw error
-      log.warning('users', `the passphrase of ${userId} is kept as it was: ${error.message}`) // retried at the next login
+      log.warning('users', `cannot renew the stored passphrase digest of ${userId}: ${error.message}`) // retried at the next login
     }
     return true
   }

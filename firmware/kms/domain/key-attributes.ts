@@ -62,7 +62,7 @@ export class KeyAttributes extends KeyDirectory {
     certificate?: Uint8Array | null,
   ): Promise<boolean> {
     return this.context.records.change(() => {
-      const entry = this.entry(namespace, id)
+      const entry = this.firstEntry(namespace, id)
       const change = decide(entry)
       if (change === null) return { changes: [], result: false }
       const stored = this.read('keys', entry)

@@ -90,7 +90,7 @@ export class KeyCounts {
       }
     } catch (error) {
       if (!(error instanceof CofferError)) throw error
-      if (error.code !== 'unavailable') this.#context.log.error('keys', `counting anew: ${error.message}`)
+      if (error.code !== 'unavailable') this.#context.log.error('keys', `cannot recount keys: ${error.message}`)
     } finally {
       this.#isRecounting = false
     }
@@ -200,7 +200,7 @@ export class KeyCounts {
       return value === null ? new Map() : decodeBucket(value).counts
     } catch (error) {
       if (!(error instanceof CofferError && error.code === 'storage')) throw error
-      this.#context.log.error('keys', `counts of operations could not be stored: ${error.message}`)
+      this.#context.log.error('keys', `cannot store the counts of operations: ${error.message}`)
       return null
     }
   }

@@ -2,15 +2,16 @@
 
 import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
-import { wipe } from '../../base/secret.ts'
+import { copySecret, wipe } from '../../base/secret.ts'
 import type { KeyHandle, PublicKey } from '../../crypto/types.ts'
 import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import { keyName, type Namespace } from './identifiers.ts'
 import type { KeyCounts } from './key-counts.ts'
-import { isKnownToClients, type KeyEntry, KeyIndex, type NamespaceKeys } from './key-index.ts'
-import { type CertificateType, decodePublic } from './key-record.ts'
+import { hasFirstVersion, isKnownToClients, type KeyEntry, KeyIndex, type NamespaceKeys } from './key-index.ts'
+import { type CertificateType, decodePublics } from './key-record.ts'
 import type { Namespaces } from './namespaces.ts'
+import { decodeParts, laterPartsName, lowestOf } from './version-record.ts'
 
 export interface KeyPage {
   keys: readonly Readonly<KeyEntry>[]
@@ -23,6 +24,8 @@ export interface KeyFilter {
   label?: string | undefined
   usableWith?: readonly string[] | undefined
   ofAllTypes?: boolean
+  /** Also keys whose version 1 was deleted. */
+  ofAnyVersion?: boolean
 }
 
 const PAGE_SCAN_MAX = 10_000 // keys visited per page, a millisecond or two
@@ -31,13 +34,16 @@ const PAGE_SCAN_MAX = 10_000 // keys visited per page, a millisecond or two
 export const isUsableWith = (key: { tags: readonly string[] }, tags: readonly string[]): boolean =>
   key.tags.length === 0 || key.tags.some((tag) => tags.includes(tag))
 
-function selectionOf(keys: NamespaceKeys, { label, usableWith, ofAllTypes = false }: KeyFilter) {
+function selectionOf(keys: NamespaceKeys, filter: KeyFilter) {
+  const { label, usableWith, ofAllTypes = false, ofAnyVersion = false } = filter
   const ofAll = ofAllTypes || keys.unknownToClients === 0
-  if (label === undefined && usableWith === undefined && ofAll) return null
+  const ofAny = ofAnyVersion || keys.withoutFirst === 0
+  if (label === undefined && usableWith === undefined && ofAll && ofAny) return null
   return (key: Readonly<KeyEntry>): boolean =>
     (label === undefined || key.label === label) &&
     (usableWith === undefined || isUsableWith(key, usableWith)) &&
-    (ofAll || isKnownToClients(key))
+    (ofAll || isKnownToClients(key)) &&
+    (ofAny || hasFirstVersion(key))
 }
 
 export class KeyDirectory {
@@ -54,8 +60,23 @@ export class KeyDirectory {
     return this.index.size(namespace)
   }
 
-  /** Throws `notFound`, or `storage` if the key's record is damaged. */
+  /** As `size`, of the versions of keys. */
+  versionCount(namespace: Namespace): number {
+    return this.index.versionCount(namespace)
+  }
+
+  /** For APIs without versions. Throws `notFound`, also once version 1 was deleted, or `storage` if the key's record is damaged. */
   get(namespace: Namespace, id: string): Readonly<KeyEntry> {
+    return this.firstEntry(namespace, id)
+  }
+
+  /** True if a key has versions, limits or messages with a context, which clients of NetHSM do not know. */
+  get haveVersions(): boolean {
+    return this.index.entries().some(({ versions, derived }) => versions !== null || derived === true)
+  }
+
+  /** Throws `notFound`, or `storage` if the key's record is damaged. */
+  getAnyVersion(namespace: Namespace, id: string): Readonly<KeyEntry> {
     return this.entry(namespace, id)
   }
 
@@ -64,7 +85,7 @@ export class KeyDirectory {
     return this.find(this.index.of(namespace), id)
   }
 
-  /** Length of the private part. */
+  /** Length of the private part, which is that of all versions of a Generic key. */
   privateBytes(entry: Readonly<KeyEntry>): number {
     const bytes = this.read('privateKeys', entry)
     wipe(bytes)
@@ -77,14 +98,21 @@ export class KeyDirectory {
     return content === null ? null : `${content}-${this.get(namespace, id).operations}`
   }
 
+  /** Null also once version 1 was deleted. */
   contentVersion(namespace: Namespace, id: string): string | null {
     const entry = this.index.of(namespace).entries.get(id)
-    return entry === undefined ? null : this.context.versionText(entry.version)
+    return entry === undefined || !hasFirstVersion(entry) ? null : this.context.versionText(entry.version)
   }
 
   certificateVersion(namespace: Namespace, id: string): string | null {
     const entry = this.index.of(namespace).entries.get(id)
     return entry === undefined || entry.certificate === null ? null : this.context.versionText(entry.version)
+  }
+
+  /** Version of the key with all its versions. */
+  recordVersion(namespace: Namespace, id: string): string | null {
+    const entry = this.index.of(namespace).entries.get(id)
+    return entry === undefined ? null : this.context.versionText(entry.version)
   }
 
   listVersion(namespace: Namespace): string {
@@ -117,29 +145,51 @@ export class KeyDirectory {
     return candidates.length < lookedAt ? { keys } : { keys, next: defined(candidates.at(-1)) }
   }
 
-  publicKey(namespace: Namespace, id: string): PublicKey {
-    return decodePublic(this.read('keys', this.entry(namespace, id)))
+  /** Without `version`, that of version 1. Throws `notFound` for a version that is not stored. */
+  publicKey(namespace: Namespace, id: string, version = 1): PublicKey {
+    return this.publicKeys(this.entry(namespace, id))(version)
   }
 
-  /** Handle for the crypto pool, which loads the private key once. */
-  handle(entry: Readonly<KeyEntry>): KeyHandle {
+  /** Reads the key's record once for all of its versions. The result throws `notFound` for a version that is not stored. */
+  publicKeys(entry: Readonly<KeyEntry>): (version: number) => PublicKey {
+    const publicKeyOf = decodePublics(this.read('keys', entry))
+    return (version) => {
+      refOf(entry, version)
+      return publicKeyOf(version)
+    }
+  }
+
+  /** Handle for the crypto pool, which loads the private key once. Throws `notFound` for a version that is not stored. */
+  handle(entry: Readonly<KeyEntry>, version = 1): KeyHandle {
+    const ref = refOf(entry, version)
     const load = () => {
       this.context.assertOpen()
-      // The key may have been deleted or moved while the request waited.
-      if (!this.index.keeps(entry)) throw noSuchKey()
-      return this.read('privateKeys', entry)
+      // The key may have been deleted or moved, or the version deleted, while the request waited.
+      if (!this.index.keeps(entry) || refOf(entry, version) !== ref) throw noSuchKey()
+      return this.#privatePart(entry, version)
     }
-    return { ref: entry.ref, type: entry.type, load }
+    return { ref, type: entry.type, load }
+  }
+
+  #privatePart(entry: Readonly<KeyEntry>, version: number): Uint8Array {
+    const at = version - (entry.versions === null ? 1 : lowestOf(entry.versions))
+    if (at === 0) return this.read('privateKeys', entry)
+    const parts = this.readLaterParts(entry)
+    try {
+      return copySecret(defined(decodeParts(parts)[at - 1]))
+    } finally {
+      wipe(parts)
+    }
   }
 
   /** Throws `notFound` for a missing key or certificate. */
   certificate(namespace: Namespace, id: string): { type: CertificateType; bytes: Uint8Array } {
-    const entry = this.entry(namespace, id)
+    const entry = this.firstEntry(namespace, id)
     return { type: this.certificateType(namespace, id), bytes: this.read('certificates', entry) }
   }
 
   certificateType(namespace: Namespace, id: string): CertificateType {
-    const { certificate } = this.entry(namespace, id)
+    const { certificate } = this.firstEntry(namespace, id)
     if (certificate === null) throw new CofferError('notFound', 'The key has no certificate')
     return certificate
   }
@@ -157,12 +207,33 @@ export class KeyDirectory {
     return entry
   }
 
+  /** As `entry`, but a key whose version 1 was deleted is missing. */
+  protected firstEntry(namespace: Namespace, id: string): KeyEntry {
+    const entry = this.entry(namespace, id)
+    if (!hasFirstVersion(entry)) throw noSuchKey()
+    return entry
+  }
+
+  /** Private parts of all versions but the lowest, of a key that has them: see `decodeParts`. The caller wipes them. */
+  protected readLaterParts({ namespace, id }: Readonly<KeyEntry>): Uint8Array {
+    const value = this.context.records.get('privateKeys', laterPartsName(keyName(namespace, id)))
+    if (value === null) throw damaged('key')
+    return value
+  }
+
   /** Reads a record that the index lists. If it is missing, the store is damaged. */
   protected read(collection: Collection, { namespace, id }: Readonly<KeyEntry>): Uint8Array {
     const value = this.context.records.get(collection, keyName(namespace, id))
     if (value === null) throw damaged('key')
     return value
   }
+}
+
+/** Throws `notFound` for a version that is not stored. */
+function refOf({ ref, versions }: Readonly<KeyEntry>, version: number): number {
+  const found = versions === null ? (version === 1 ? ref : undefined) : versions.list[version - lowestOf(versions)]?.ref
+  if (found === undefined) throw new CofferError('notFound', 'No such version of the key')
+  return found
 }
 
 const noSuchKey = (): CofferError => new CofferError('notFound', 'No such key')

@@ -10,17 +10,25 @@ import { decodeKey, isSameKey, type KeyMetadata, OPERATIONS_MAX, type StoredKey 
 import { ListVersion } from './list-version.ts'
 import type { NamespaceState, Namespaces } from './namespaces.ts'
 import { SortedIds } from './sorted-ids.ts'
+import type { StoredVersion, Versions } from './version-record.ts'
 
 /** A key in the index. Changes happen in place, so references always see the current state. */
-export interface KeyEntry extends KeyMetadata {
-  /** Identifies this key and its content in the crypto pool; unique for the life of the process. */
-  readonly ref: number
+export interface KeyEntry extends Omit<KeyMetadata, 'versions' | 'identity'> {
+  /** Identifies the key's lowest version and its content in the crypto pool; unique for the life of the process. */
+  ref: number
   readonly publicBytes: number
+  /** Null if the key has one version and no limits. */
+  versions: Versions<EntryVersion> | null
   slot: bigint
   /** Number of the change that wrote the record. */
   version: number
   /** Count of operations in the key's record. */
   base: number
+}
+
+interface EntryVersion extends Pick<StoredVersion, 'id' | 'created'> {
+  /** As `ref` of the key, which is that of its lowest version. */
+  readonly ref: number
 }
 
 export interface NamespaceKeys {
@@ -29,12 +37,20 @@ export interface NamespaceKeys {
   readonly ids: SortedIds
   /** Number of keys whose types or mechanisms published clients do not know. */
   unknownToClients: number
+  /** Number of keys whose version 1 was deleted, which do not exist for APIs without versions. */
+  withoutFirst: number
+  /** Number of versions besides one of each key, which count for the quota. */
+  laterVersions: number
   readonly version: ListVersion
 }
 
 /** Published clients fail on the complete list if it has an unknown type or mechanism. Contract section 4.6. */
 export const isKnownToClients = ({ type, mechanisms }: Pick<KeyMetadata, 'type' | 'mechanisms'>): boolean =>
   !isMlDsaKeyType(type) && !mechanisms.some(isUnknownMechanism)
+
+/** False once version 1 was deleted. Contract section 7.11. */
+export const hasFirstVersion = ({ versions }: Pick<KeyEntry, 'versions'>): boolean =>
+  versions === null || versions.minAvailable <= 1
 
 /** Never reset, because workers outlive a lock. */
 let lastRef = 0
@@ -69,6 +85,12 @@ export class KeyIndex {
   size(namespace: Namespace): number {
     if (namespace !== '') return this.#namespaces.get(namespace)?.entries.size ?? 0
     return this.#namespaces.values().reduce((sum, { entries }) => sum + entries.size, 0)
+  }
+
+  /** Number of versions of all keys. */
+  versionCount(namespace: Namespace): number {
+    const counted = namespace === '' ? [...this.#namespaces.values()] : [this.of(namespace)]
+    return counted.reduce((sum, { entries, laterVersions }) => sum + entries.size + laterVersions, 0)
   }
 
   /** False once the namespace is deleted, even if it was created again. */
@@ -122,6 +144,7 @@ export class KeyIndex {
     entry.version = record.n
     keys.entries.set(entry.id, entry)
     if (!isKnownToClients(entry)) keys.unknownToClients++
+    countVersions(keys, entry, 1)
     if (this.#areDoomed(keys)) return
     keys.ids.insert(entry.id)
     keys.version.toggle(entry.id, entry.version)
@@ -139,11 +162,15 @@ export class KeyIndex {
       operations,
       certificate,
       created,
+      deletable = false,
+      derived = false,
+      versions,
       publicBytes,
     }: StoredKey,
     record: StoredRecord,
   ): KeyEntry {
     const { text, list } = this.#intern
+    const ref = ++lastRef
     return {
       namespace: text(namespace),
       id,
@@ -156,8 +183,11 @@ export class KeyIndex {
       base: operations,
       certificate,
       ...(created !== undefined && { created }),
+      deletable,
+      derived,
       publicBytes,
-      ref: ++lastRef,
+      ref,
+      versions: entryVersions(versions, { ref, versions: null }),
       slot: record.slot,
       version: record.n,
     }
@@ -169,7 +199,10 @@ export class KeyIndex {
     if (returned !== undefined) return this.#renamed(returned, { id: key.id, base: key.operations })
     const last = this.#lastGone
     if (last === null || key.formerId !== last.entry.id || key.namespace !== last.entry.namespace) return undefined
-    return isSameKey(last.value, record.value) ? this.#renamed(last.entry, changeable(key)) : undefined
+    if (!isSameKey(last.value, record.value)) return undefined
+    const entry = this.#renamed(last.entry, changeable(key))
+    this.#takeVersions(entry, key)
+    return entry
   }
 
   #renamed(entry: KeyEntry, change: Partial<KeyEntry> & { id: string }): KeyEntry {
@@ -183,7 +216,7 @@ export class KeyIndex {
   #replace(former: StoredKey, before: StoredRecord, next: StoredKey, after: StoredRecord): void {
     if (isSameKey(before.value, after.value)) {
       const entry = this.#update(former, next, after.n)
-      if (next.type === 'Generic') this.#context.pool.forget(entry.ref) // the private key may differ
+      if (next.type === 'Generic' && !hasIdentity(former, next)) this.#context.pool.forget(entry.ref) // the private key may differ
       return
     }
     this.#remove(former, before)
@@ -194,10 +227,22 @@ export class KeyIndex {
     const keys = this.#keysOf(key.namespace)
     const entry = defined(keys.entries.get(former.id))
     keys.version.toggle(entry.id, entry.version)
+    countVersions(keys, entry, -1)
     if (entry.base !== key.operations) this.#counts.recountLater(bucketOf(entry)) // a restored count
     Object.assign(entry, changeable(key), { version: n })
+    this.#takeVersions(entry, key)
+    countVersions(keys, entry, 1)
     keys.version.toggle(entry.id, entry.version)
     return entry
+  }
+
+  /** The pool forgets versions that are gone. */
+  #takeVersions(entry: KeyEntry, { versions }: StoredKey): void {
+    const former = refsOf(entry)
+    entry.versions = entryVersions(versions, entry)
+    entry.ref = entry.versions?.list[0]?.ref ?? entry.ref
+    const refs = new Set(refsOf(entry))
+    for (const ref of former) if (!refs.has(ref)) this.#context.pool.forget(ref)
   }
 
   /** Replaces a key whose record became damaged; it may be a different key. */
@@ -230,11 +275,12 @@ export class KeyIndex {
   #takeOut(keys: NamespaceKeys, entry: KeyEntry): void {
     keys.entries.delete(entry.id)
     if (!isKnownToClients(entry)) keys.unknownToClients--
+    countVersions(keys, entry, -1)
     if (!this.#areDoomed(keys)) {
       keys.ids.remove(entry.id)
       keys.version.toggle(entry.id, entry.version)
     }
-    this.#context.pool.forget(entry.ref)
+    for (const ref of refsOf(entry)) this.#context.pool.forget(ref)
   }
 
   /** True for keys that are no longer listed. Removing 100,000 ids from the list one by one would take seconds. */
@@ -247,7 +293,43 @@ export class KeyIndex {
   }
 }
 
-const changeable = ({ id, typeName, mechanisms, tags, label, operations, certificate }: StoredKey) => ({
+/** True if it is certain that both records are of one key: pending uses go on. See `isSameKey`. */
+const hasIdentity = (a: StoredKey, b: StoredKey): boolean =>
+  (a.identity !== undefined && b.identity !== undefined) || (a.versions !== undefined && b.versions !== undefined)
+
+const refsOf = ({ ref, versions }: Pick<KeyEntry, 'ref' | 'versions'>): number[] =>
+  versions === null ? [ref] : versions.list.map(({ ref }) => ref)
+
+/** Versions that the entry has already keep their references. The lowest one of a key without a list has that of the key. */
+function entryVersions(
+  stored: Versions<StoredVersion> | undefined,
+  { ref, versions: former }: Pick<KeyEntry, 'ref' | 'versions'>,
+): Versions<EntryVersion> | null {
+  if (stored === undefined) return null
+  const known = new Map(former?.list.map(({ id, ref }) => [id, ref]))
+  const list = stored.list.map(({ id, created }, at) => ({
+    id,
+    created,
+    ref: former === null && at === 0 ? ref : (known.get(id) ?? ++lastRef),
+  }))
+  return { ...stored, list }
+}
+
+function countVersions(keys: NamespaceKeys, entry: Readonly<KeyEntry>, sign: 1 | -1): void {
+  if (!hasFirstVersion(entry)) keys.withoutFirst += sign
+  keys.laterVersions += sign * ((entry.versions?.list.length ?? 1) - 1)
+}
+
+const changeable = ({
+  id,
+  typeName,
+  mechanisms,
+  tags,
+  label,
+  operations,
+  certificate,
+  deletable = false,
+}: StoredKey) => ({
   id,
   typeName,
   mechanisms,
@@ -255,6 +337,7 @@ const changeable = ({ id, typeName, mechanisms, tags, label, operations, certifi
   label,
   base: operations,
   certificate,
+  deletable,
 })
 
 const newKeys = (namespace: Namespace): NamespaceKeys => ({
@@ -262,14 +345,16 @@ const newKeys = (namespace: Namespace): NamespaceKeys => ({
   entries: new Map(),
   ids: new SortedIds(),
   unknownToClients: 0,
+  withoutFirst: 0,
+  laterVersions: 0,
   version: new ListVersion(),
 })
 
 /** Rebuilds the list of a namespace whose deletion was undone. */
-function listed({ namespace, entries, unknownToClients }: NamespaceKeys): NamespaceKeys {
+function listed(keys: NamespaceKeys): NamespaceKeys {
   const version = new ListVersion()
-  for (const entry of entries.values()) version.toggle(entry.id, entry.version)
-  return { namespace, entries, unknownToClients, version, ids: new SortedIds(entries.keys()) }
+  for (const entry of keys.entries.values()) version.toggle(entry.id, entry.version)
+  return { ...keys, version, ids: new SortedIds(keys.entries.keys()) }
 }
 
 /** Keys share few sets of mechanisms, tags and labels, so equal ones are stored once. */

@@ -8,6 +8,15 @@ import type { KeyTypeName, MechanismName } from '../../crypto/algorithms.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { KeyType, PublicKey } from '../../crypto/types.ts'
 import type { Namespace } from './identifiers.ts'
+import {
+  lowestOf,
+  type PackedVersions,
+  packVersions,
+  publicPartOf,
+  type StoredVersion,
+  unpackVersions,
+  type Versions,
+} from './version-record.ts'
 
 /** Content types of stored certificates. Contract section 5 row 12. */
 export const CERTIFICATE_TYPES = ['application/x-pem-file', 'application/octet-stream'] as const
@@ -28,6 +37,14 @@ export interface KeyMetadata {
   certificate: CertificateType | null
   /** Seconds since 1970; missing in records of older versions. */
   created?: number
+  /** True if the transit API may delete the key. An older node of a cluster drops it with its next change of the record, which is safe. */
+  deletable?: boolean
+  /** Random, for Generic keys, whose records do not tell one key from another. Missing in those of older versions. */
+  identity?: string
+  /** True if each message has a context, from which its key is derived. Contract section 6.2. */
+  derived?: boolean
+  /** Missing if the key has one version and no limits. Contract section 7.11. */
+  versions?: Versions<StoredVersion>
 }
 
 export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
@@ -53,6 +70,10 @@ interface Stored {
   f?: string
   e?: string
   a?: number
+  d?: true
+  u?: string
+  x?: true
+  v?: PackedVersions
 }
 
 export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: string): Uint8Array {
@@ -69,6 +90,10 @@ export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: str
     ...(key.certificate !== null && { c: key.certificate }),
     ...(formerId !== undefined && { f: formerId }),
     ...(key.created && { a: key.created }),
+    ...(key.deletable && { d: true }),
+    ...(key.identity !== undefined && { u: key.identity }),
+    ...(key.derived && { x: true }),
+    ...(key.versions && { v: packVersions(key.versions) }),
     ...(rsa && { e: base64.encode(publicKey.publicExponent) }),
   }
   const data = publicKey === null ? new Uint8Array() : rsa ? publicKey.modulus : publicKey.data
@@ -76,7 +101,7 @@ export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: str
 }
 
 export function decodeKey(value: Uint8Array): StoredKey {
-  const { n, i, t, s, m, g, l, o, c, f, a } = parse(value)
+  const { n, i, t, s, m, g, l, o, c, f, a, d, u, x, v } = parse(value)
   return {
     namespace: n ?? '',
     id: i,
@@ -89,23 +114,45 @@ export function decodeKey(value: Uint8Array): StoredKey {
     certificate: c ?? null,
     formerId: f,
     ...(a !== undefined && { created: a }),
+    ...(d && { deletable: true }),
+    ...(u !== undefined && { identity: u }),
+    ...(x && { derived: true }),
+    ...(v && { versions: unpackVersions(v) }),
     publicBytes: value.length - value.indexOf(END) - 1,
   }
 }
 
-/** Decoded on demand: the public keys of 100,000 RSA keys would fill the memory. */
-export function decodePublic(value: Uint8Array): PublicKey {
-  const { e } = parse(value)
-  const data = value.slice(value.indexOf(END) + 1)
-  if (e !== undefined) return { modulus: data, publicExponent: base64.decode(e) }
-  return data.length === 0 ? null : { data }
+/** Decoded on demand: the public keys of 100,000 RSA keys would fill the memory. `version`: one that is stored, by default the lowest. */
+export const decodePublic = (value: Uint8Array, version?: number): PublicKey => decodePublics(value)(version)
+
+/** As `decodePublic`, but parses the record once for all versions: with 100 of ML-DSA-87 it has 350 KB. Each result is a copy. */
+export function decodePublics(value: Uint8Array): (version?: number) => PublicKey {
+  const { e, v } = parse(value)
+  const versions = v && unpackVersions(v)
+  return (version) => {
+    if (version !== undefined && versions !== undefined && version > lowestOf(versions))
+      return publicPartOf(versions, version)
+    const data = value.slice(value.indexOf(END) + 1)
+    if (e !== undefined) return { modulus: data, publicExponent: base64.decode(e) }
+    return data.length === 0 ? null : { data }
+  }
 }
 
-/** True if both records have the same public key. Generic keys have none, so the result is true for any two of them. */
+/**
+ * True if both records are of one key: they share a version or, if one of them has no list of versions, have the same version 1. It is told by
+ * the public key, and of Generic keys by the identity. The result is true for any two Generic keys of which one has none.
+ */
 export function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
   const [first, other] = [parse(a), parse(b)]
+  if (first.t !== other.t) return false
+  if (first.v !== undefined && other.v !== undefined) {
+    const ids = new Set(first.v.k.map(([id]) => id))
+    return other.v.k.some(([id]) => ids.has(id))
+  }
+  if ([first, other].some(({ v }) => v !== undefined && lowestOf(unpackVersions(v)) > 1)) return false
+  if (first.u !== undefined && other.u !== undefined) return first.u === other.u
   const [data, otherData] = [a, b].map((value) => value.subarray(value.indexOf(END) + 1)) as [Uint8Array, Uint8Array]
-  return first.t === other.t && first.e === other.e && equalBytes(data, otherData)
+  return first.e === other.e && equalBytes(data, otherData)
 }
 
 /** JSON text has no zero bytes. */

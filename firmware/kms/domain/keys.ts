@@ -1,6 +1,7 @@
 /** Creates, imports, moves, deletes and counts keys. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { type KeyTypeName, type MechanismName, resolveGenerate, sortMechanisms } from '../../crypto/algorithms.ts'
@@ -9,19 +10,22 @@ import type { KeyPair } from '../../crypto/types.ts'
 import type { RecordChange } from './collections.ts'
 import type { Context } from './context.ts'
 import { generatedId, keyName, type Namespace } from './identifiers.ts'
-import { KeyAttributes } from './key-attributes.ts'
 import { bucketOf, KeyCounts } from './key-counts.ts'
+import { assertFit, importPair, type KeyMaterial, type KeySpec, kindOf } from './key-import.ts'
 import type { KeyEntry, NamespaceKeys } from './key-index.ts'
-import { assertFit, importPair, type KeyMaterial, type KeySpec, kindOf } from './key-making.ts'
-import { decodePublic, encodeKey, OPERATIONS_MAX } from './key-record.ts'
+import { decodeKey, decodePublic, encodeKey, OPERATIONS_MAX } from './key-record.ts'
+import { hasLaterParts, KeyVersions } from './key-versions.ts'
 import type { NamespaceQuotas } from './namespace-quotas.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Caller } from './roles.ts'
+import { laterPartsName } from './version-record.ts'
 
 export interface NewKey {
   mechanisms: readonly MechanismName[]
   tags: readonly string[]
   label: string
+  /** For XAES keys only. */
+  derived?: boolean
 }
 
 /** `POST /keys/generate` has the path of a key with this id. Contract 1.2. */
@@ -29,18 +33,17 @@ const RESERVED_ID = 'generate'
 
 const REMOVED_WHOLE_MAX = 100 // keys that are deleted with their namespace in one change
 const REMOVED_BYTES_MAX = 512 * 1024 // of remaining counts; a change of a cluster may have 1.5 MiB
+const IDENTITY_BYTES = 8
 const SEEN_MAX = 1000 // entries visited per turn: a millisecond or two
 
-export class Keys extends KeyAttributes {
+export class Keys extends KeyVersions {
   readonly #namespaces: Namespaces
-  readonly #quotas: NamespaceQuotas
   readonly #counts: KeyCounts
 
   constructor(context: Context, namespaces: Namespaces, quotas: NamespaceQuotas) {
     const counts = new KeyCounts(context)
-    super(context, namespaces, counts)
+    super(context, namespaces, quotas, counts)
     this.#namespaces = namespaces
-    this.#quotas = quotas
     this.#counts = counts
   }
 
@@ -89,7 +92,7 @@ export class Keys extends KeyAttributes {
   async #create(
     caller: Caller,
     wanted: string | undefined,
-    { mechanisms, tags, label }: NewKey,
+    { mechanisms, tags, label, derived = false }: NewKey,
     kind: KeySpec,
     make: () => Promise<KeyPair>,
   ): Promise<string> {
@@ -98,7 +101,7 @@ export class Keys extends KeyAttributes {
     const namespaceKeys = this.index.of(caller.namespace)
     const id = wanted ?? generatedId(this.context.random)
     this.#assertFree(namespaceKeys, id)
-    this.#assertRoom(namespaceKeys)
+    this.assertQuota(namespaceKeys)
     const pair = await make()
     try {
       await this.context.records.change(() => {
@@ -106,7 +109,7 @@ export class Keys extends KeyAttributes {
         if (!this.index.holds(namespaceKeys) || !this.#namespaces.exists(caller.namespace))
           throw new CofferError('forbidden', 'The namespace was deleted')
         this.#assertFree(namespaceKeys, id)
-        this.#assertRoom(namespaceKeys)
+        this.assertQuota(namespaceKeys)
         const { namespace } = namespaceKeys
         const about = {
           mechanisms: sortMechanisms(mechanisms),
@@ -115,6 +118,8 @@ export class Keys extends KeyAttributes {
           operations: 0,
           certificate: null,
           created: this.context.nowSeconds(),
+          derived,
+          ...(type === 'Generic' && { identity: bytesToHex(this.context.random(IDENTITY_BYTES)) }),
         }
         const value = encodeKey({ namespace, id, type, typeName, ...about }, pair.public)
         const name = keyName(namespace, id)
@@ -136,15 +141,13 @@ export class Keys extends KeyAttributes {
     if (this.find(namespaceKeys, id) !== undefined) throw new CofferError('conflict', 'The key already exists')
   }
 
-  #assertRoom({ namespace, entries }: NamespaceKeys): void {
-    this.#quotas.assertRoom(namespace, 'keys', entries.size)
-  }
-
-  async remove(caller: Caller, id: string): Promise<void> {
-    await this.context.records.change(() => ({
-      changes: this.removalOf([this.entry(caller.namespace, id)]),
-      result: undefined,
-    }))
+  /** `check` throws for a key that must stay. */
+  async remove(caller: Caller, id: string, check = (_key: Readonly<KeyEntry>): void => {}): Promise<void> {
+    await this.context.records.change(() => {
+      const entry = this.entry(caller.namespace, id)
+      check(entry)
+      return { changes: this.removalOf([entry]), result: undefined }
+    })
     this.log(caller, `removed ${id} by ${caller.userId}`)
   }
 
@@ -187,21 +190,27 @@ export class Keys extends KeyAttributes {
     const secrets: Uint8Array[] = []
     try {
       await this.context.records.change(() => {
-        const entry = this.entry(caller.namespace, id)
+        const entry = this.firstEntry(caller.namespace, id)
         this.#assertFree(this.index.of(caller.namespace), newId)
-        const [from, to] = [keyName(entry.namespace, id), keyName(entry.namespace, newId)]
+        const to = keyName(entry.namespace, newId)
+        const stored = this.read('keys', entry)
         const privateKey = this.read('privateKeys', entry)
         secrets.push(privateKey)
         // The stored count moves with the key's record. The unstored one is stored under the new id.
-        const moved = { ...entry, id: newId, operations: entry.operations - this.#counts.unstored(entry) }
+        const operations = entry.operations - this.#counts.unstored(entry)
+        const moved = { ...decodeKey(stored), id: newId, operations }
         const added: RecordChange[] = [
-          { collection: 'keys', name: to, value: encodeKey(moved, decodePublic(this.read('keys', entry)), id) },
+          { collection: 'keys', name: to, value: encodeKey(moved, decodePublic(stored), id) },
           { collection: 'privateKeys', name: to, value: privateKey },
         ]
+        if (hasLaterParts(entry)) {
+          const parts = this.readLaterParts(entry)
+          secrets.push(parts)
+          added.push({ collection: 'privateKeys', name: laterPartsName(to), value: parts })
+        }
         if (entry.certificate !== null)
           added.push({ collection: 'certificates', name: to, value: this.read('certificates', entry) })
-        const removed = added.map(({ collection }): RecordChange => ({ collection, name: from, value: null }))
-        return { changes: [...removed, ...added, ...this.#counts.removal([entry])], result: undefined }
+        return { changes: [...removal(entry), ...added, ...this.#counts.removal([entry])], result: undefined }
       })
     } finally {
       wipe(...secrets)
@@ -223,10 +232,15 @@ export class Keys extends KeyAttributes {
   }
 }
 
-function removal({ namespace, id, certificate }: Readonly<KeyEntry>): RecordChange[] {
-  const name = keyName(namespace, id)
-  const collections = ['keys', 'privateKeys', ...(certificate === null ? [] : ['certificates' as const])] as const
-  return collections.map((collection) => ({ collection, name, value: null }))
+/** Also of private parts that the entry does not show: an older node of a cluster drops the list of versions, and they stay. */
+function removal(entry: Readonly<KeyEntry>): RecordChange[] {
+  const name = keyName(entry.namespace, entry.id)
+  return [
+    { collection: 'keys', name, value: null },
+    { collection: 'privateKeys', name, value: null },
+    { collection: 'privateKeys', name: laterPartsName(name), value: null },
+    ...(entry.certificate === null ? [] : [{ collection: 'certificates' as const, name, value: null }]),
+  ]
 }
 
 function* oneByOne<T>(groups: Iterable<readonly T[]>): Generator<T, void> {

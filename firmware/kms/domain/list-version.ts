@@ -1,6 +1,6 @@
 /**
- * The version of a list. It changes whenever a member is added, changed or removed, and is equal for equal members, even after a restart:
- * the XOR of hashes of each member's id and change number.
+ * The version of a list, of which the etags of `GET /keys` and `GET /users` are made. It changes whenever a member is added, changed or
+ * removed, and is equal for equal members, even after a restart: the XOR of hashes of each member's id and change number.
  */
 
 export class ListVersion {

@@ -146,11 +146,11 @@ export class Namespaces {
           await wait(BUSY_MS, undefined, { ref: false })
           continue
         }
-        log.error('namespaces', `what is left of ${id} could not be removed yet: ${error.message}`)
+        log.error('namespaces', `namespace ${id}: cannot delete remaining records, will retry: ${error.message}`)
         await wait(RETRY_MS, undefined, { ref: false })
       }
     }
-    log.info('namespaces', `removed the last records of ${id}`)
+    log.info('namespaces', `namespace ${id}: deleted the remaining records`)
   }
 
   /** An empty piece removes the namespace itself. Another node may have done so already, and the namespace may exist again. */

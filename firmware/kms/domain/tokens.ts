@@ -5,9 +5,11 @@
  */
 
 import { createHmac } from 'node:crypto'
+import { base64urlnopad } from '@scure/base'
+import { encodeBase64Url, readBase64Url } from '../../base/base64.ts'
 import { defined } from '../../base/defined.ts'
 import { CofferError } from '../../base/error.ts'
-import { wipe } from '../../base/secret.ts'
+import { newSecret, wipe } from '../../base/secret.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { Context } from './context.ts'
 import type { Caller } from './roles.ts'
@@ -56,8 +58,14 @@ const ACCESS_KEY = /^s\.(COFR[A-Z2-7]{16})([\w-]{43})$/
 const TOKEN_CHARACTERS_MAX = 2000 // a user id of 257 characters and all parents fit
 const PARENTS_MAX = 8
 
-/** CI jobs revoke a token each; a hundred at once for ten hours. Each takes 27 bytes of the user's record. */
+/** CI jobs revoke a token each; a hundred at once for ten hours. Each takes 27 bytes of the user's record, or 46. */
 const REVOCATIONS_MAX = 1000
+
+/** Tokens that were made of others have half of it, since their number needs no passphrase: a stolen token leaves the user the rest. */
+const CHILD_REVOCATIONS_MAX = REVOCATIONS_MAX / 2
+
+/** Each generation leaves these to the one before, so that a stolen token can be revoked however many were made with it. */
+const GENERATION_REVOCATIONS = 50
 
 export class Tokens {
   readonly #context: Context
@@ -98,20 +106,32 @@ export class Tokens {
       accessKey,
       name,
     ]
-    const bytes = Buffer.from(JSON.stringify(claims))
-    const text = PREFIX + Buffer.concat([bytes, this.#mac(user, bytes)]).toString('base64url')
-    return tokenOf(text, claims)
+    const stated = new TextEncoder().encode(JSON.stringify(claims))
+    const bytes = newSecret(stated.length + MAC_BYTES)
+    try {
+      bytes.set(stated)
+      bytes.set(this.#mac(user, stated), stated.length)
+      return tokenOf(PREFIX + encodeBase64Url(bytes), claims)
+    } finally {
+      wipe(bytes)
+    }
   }
 
-  /** The token of an access key, which is shown once. */
-  accessKeyToken(id: string): string {
-    return PREFIX + id + this.secretOf(id)
+  /** Secret and token of an access key, which are shown once. Throws `unavailable` after a lock, which has wiped the key. */
+  accessKey(id: string): { secret: string; token: string } {
+    const bytes = this.#secretOf(id)
+    try {
+      const secret = base64urlnopad.encode(bytes)
+      return { secret, token: PREFIX + id + secret }
+    } finally {
+      wipe(bytes)
+    }
   }
 
-  /** Throws `unavailable` after a lock, which has wiped the key. */
-  secretOf(accessKeyId: string): string {
+  /** Not as text: Node makes that in memory of the C library, which nothing wipes. */
+  #secretOf(accessKeyId: string): Uint8Array {
     this.#context.assertOpen()
-    return createHmac('sha256', this.#key).update(`access key ${accessKeyId}`).digest('base64url')
+    return createHmac('sha256', this.#key).update(`access key ${accessKeyId}`).digest()
   }
 
   /** Returns null unless the token is genuine and has not ended. */
@@ -139,48 +159,64 @@ export class Tokens {
   }
 
   /** Throws `tooManyAttempts` while the user has as many revocations as may be. */
-  async revoke({ userId, accessor, issued, lifetime }: Token): Promise<void> {
+  async revoke({ userId, accessor, issued, lifetime, parents }: Token): Promise<void> {
+    const [root] = parents
     await this.#users.revise(userId, (user) => {
       const now = this.#context.nowSeconds()
-      const revocations = user.revocations.filter(({ expires }) => expires > now)
-      if (revocations.length >= REVOCATIONS_MAX)
-        throw new CofferError(
-          'tooManyAttempts',
-          `A user may have ${REVOCATIONS_MAX} revoked tokens that have not expired`,
-        )
-      return { ...user, revocations: [...revocations, { accessor, expires: issued + lifetime }] }
+      const current = user.revocations.filter(({ expires }) => expires > now)
+      const revocations = current.filter((other) => other.root !== accessor) // they end with this one
+      expectRevocable(revocations, parents.length)
+      const revocation = { accessor, expires: issued + lifetime, ...(root !== undefined && { root }) }
+      return { ...user, revocations: [...revocations, revocation] }
     })
   }
 
   #readAccessKey(text: string, id: string, secret: string): Token | null {
-    const isRight = equalBytes(Buffer.from(secret), Buffer.from(this.secretOf(id)))
+    const isRight = this.#isSecretOf(id, secret)
     const user = this.#users.ownerOf(id)
     const key = user?.accessKeys.find((each) => each.id === id)
     if (!isRight || user === undefined || key === undefined) return null
-    const { created: issued, name: displayName } = key
+    // Not the id that was read: it is a slice of the text, and would keep all of it where it is kept, such as in the audit log.
+    const { id: accessor, created: issued, name: displayName } = key
     return {
       text,
       userId: user.id,
-      accessor: id,
+      accessor,
       method: null,
       issued,
       lifetime: 0,
       parents: [],
-      accessKey: id,
+      accessKey: accessor,
       displayName,
     }
   }
 
+  #isSecretOf(id: string, secret: string): boolean {
+    const [shown, right] = [decodeSecret(secret), this.#secretOf(id)]
+    const isRight = shown !== null && equalBytes(shown, right)
+    if (shown !== null) wipe(shown)
+    wipe(right)
+    return isRight
+  }
+
   #readLogin(text: string): Token | null {
     if (!text.startsWith(PREFIX) || text.length > TOKEN_CHARACTERS_MAX) return null
-    const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url')
-    if (bytes.length <= MAC_BYTES || PREFIX + bytes.toString('base64url') !== text) return null
+    const bytes = readBase64Url(text.slice(PREFIX.length))
+    if (bytes === null) return null
+    try {
+      const claims = this.#claimsIn(bytes)
+      return claims && tokenOf(text, claims)
+    } finally {
+      wipe(bytes)
+    }
+  }
+
+  /** Returns null unless their MAC is right. */
+  #claimsIn(bytes: Uint8Array): Claims | null {
     const [stated, mac] = [bytes.subarray(0, -MAC_BYTES), bytes.subarray(-MAC_BYTES)]
     const claims = claimsOf(stated)
     const user = claims === null ? undefined : this.#users.find(claims[1])
-    return claims !== null && user !== undefined && equalBytes(mac, this.#mac(user, stated))
-      ? tokenOf(text, claims)
-      : null
+    return user !== undefined && equalBytes(mac, this.#mac(user, stated)) ? claims : null
   }
 
   #mac(user: User, claims: Uint8Array): Uint8Array {
@@ -191,6 +227,26 @@ export class Tokens {
       .update(claims)
       .digest()
   }
+}
+
+/** Returns null for other texts than those that are shown: the last character has two bits that no byte has. */
+function decodeSecret(secret: string): Uint8Array | null {
+  try {
+    return base64urlnopad.decode(secret)
+  } catch {
+    return null
+  }
+}
+
+/** `generation`: 0 for a login token. */
+function expectRevocable(revocations: User['revocations'], generation: number): void {
+  const children = revocations.filter(({ root }) => root !== undefined).length
+  const childrenMax = CHILD_REVOCATIONS_MAX - (generation - 1) * GENERATION_REVOCATIONS
+  if (revocations.length < REVOCATIONS_MAX && (generation === 0 || children < childrenMax)) return
+  throw new CofferError(
+    'tooManyAttempts',
+    `A user may have ${REVOCATIONS_MAX} revoked tokens that have not expired, half of them made of other tokens`,
+  )
 }
 
 /** Reads claims before their MAC is checked: whatever they are, this returns null or an array with a user id. */

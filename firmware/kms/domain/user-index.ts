@@ -43,6 +43,11 @@ export class UserIndex {
     return owner === undefined ? undefined : this.#users.get(owner)?.user
   }
 
+  accessKeyCount(namespace: Namespace): number {
+    if (namespace === '') return this.#owners.size
+    return this.#owners.values().reduce((sum, id) => sum + Number(namespaceOf(id) === namespace), 0)
+  }
+
   listVersion(namespace: Namespace): ListVersion {
     return this.#listVersions.get(namespace) ?? new ListVersion()
   }

@@ -30,6 +30,8 @@ interface Revocation {
   readonly accessor: string
   /** Seconds since 1970. */
   readonly expires: number
+  /** Accessor of the login token, or id of the access key, with which the token and its parents were made; missing for login tokens. */
+  readonly root?: string
 }
 
 interface Stored {
@@ -46,7 +48,7 @@ interface Stored {
   /** Set if this digest replaced one of a NetHSM, for the same passphrase. */
   renewed?: true
   accessKeys?: AccessKey[]
-  revoked?: [accessor: string, expires: number][]
+  revoked?: [accessor: string, expires: number, root?: string][]
 }
 
 export function encodeUser({ id, realName, role, tags, passphrase, accessKeys, revocations }: User): Uint8Array {
@@ -61,10 +63,13 @@ export function encodeUser({ id, realName, role, tags, passphrase, accessKeys, r
     ...(cost !== 'hmac' && { N: cost.N, r: cost.r, p: cost.p }),
     ...(isRenewed && { renewed: true as const }),
     ...(accessKeys.length > 0 && { accessKeys: [...accessKeys] }),
-    ...(revocations.length > 0 && { revoked: revocations.map(({ accessor, expires }) => [accessor, expires]) }),
+    ...(revocations.length > 0 && { revoked: revocations.map(toStored) }),
   }
   return new TextEncoder().encode(JSON.stringify(stored))
 }
+
+const toStored = ({ accessor, expires, root }: Revocation): [string, number, string?] =>
+  root === undefined ? [accessor, expires] : [accessor, expires, root]
 
 export function decodeUser(value: Uint8Array): User {
   const stored = JSON.parse(new TextDecoder().decode(value)) as Stored
@@ -75,6 +80,10 @@ export function decodeUser(value: Uint8Array): User {
     cost: N === undefined ? ('hmac' as const) : { N, r: defined(r), p: defined(p) },
     ...(renewed && { isRenewed: true as const }),
   }
-  const revocations = revoked.map(([accessor, expires]) => ({ accessor, expires }))
+  const revocations = revoked.map(([accessor, expires, root]) => ({
+    accessor,
+    expires,
+    ...(root !== undefined && { root }),
+  }))
   return { id, realName, role, tags, passphrase, accessKeys, revocations }
 }

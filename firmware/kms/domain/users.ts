@@ -76,6 +76,10 @@ export class Users {
     return namespace === '' ? this.#index.size : this.list(namespace).length
   }
 
+  accessKeyCount(namespace: Namespace): number {
+    return this.#index.accessKeyCount(namespace)
+  }
+
   version(id: string): string | null {
     const held = this.#index.get(id)
     return held === undefined ? null : this.#context.versionText(held.version)

@@ -8,28 +8,33 @@ import type { Terms } from '../../http/request/body-rate.ts'
 import { createLongJsonReader } from '../../http/request/long-json.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { parseMultipart } from '../../http/request/multipart.ts'
+import type { Held } from '../../http/request/reservations.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Body, LongJsonBody } from './endpoint.ts'
 
 const MULTIPART_TYPE = 'multipart/form-data'
 
 export interface Bodies {
-  /** Returns the parsed body. Throws `invalid` and errors of the reader. Calls `onMismatch` for JSON that fails its schema. */
-  read(
-    body: Body<unknown>,
-    bytesMax: number,
-    exchange: Exchange,
-    terms: Terms,
-    onMismatch: () => void,
-  ): Promise<unknown>
+  /** Returns the parsed body. Throws `invalid` and errors of the reader. */
+  read(body: Body<unknown>, bytesMax: number, exchange: Exchange, terms: BodyTerms): Promise<unknown>
+}
+
+interface BodyTerms extends Terms {
+  /**
+   * Counts what a handler keeps while it waits for the pool. The bytes of long JSON are not counted: the handler wipes them once the pool
+   * has them, which counts them itself.
+   */
+  readonly held: Held
+  /** Called for JSON that fails its schema. */
+  readonly onMismatch: () => void
 }
 
 export function createBodies(reader: BodyReader): Bodies {
-  const read: Bodies['read'] = async (body, bytesMax, exchange, terms, onMismatch) => {
+  const read: Bodies['read'] = async (body, bytesMax, exchange, terms) => {
     const contentType = exchange.header('content-type') ?? ''
     if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType)
     if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
-    const bytes = await reader.read(exchange.openBody(), bytesMax, terms)
+    const bytes = await reader.read(exchange.openBody(), bytesMax, terms, terms.held)
     terms.check() // first, so that unauthorized callers learn nothing about the content
     const type = mediaType(contentType)
     if (body.kind === 'raw') return body.parse(bytes, type)
@@ -42,7 +47,7 @@ export function createBodies(reader: BodyReader): Bodies {
       try {
         return matchSchema(body.schema, value, 'body')
       } catch (error) {
-        onMismatch()
+        terms.onMismatch()
         throw error
       }
     } finally {

@@ -80,12 +80,13 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT'
 export const origin = ({ method, header }: Exchange): void => refuseForeignPage(method, header)
 
 /** Checks content type and declared size of the body. Returns the acceptable types of the answer. */
-export function negotiate<S>({ exchange, declaration, access }: Asked<S>): readonly string[] {
+export function negotiate<S>({ exchange, declaration, access, request }: Asked<S>): readonly string[] {
   const { body, creates } = declaration
   if (creates && body !== undefined) checkType(body, mediaType(exchange.header('content-type')))
   const bytesMax = bodyBytesMax(body, access)
   if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
-  return answerTypes(declaration, exchange.header('accept'))
+  // Other APIs than NetHSM's answer in one form, whatever the client accepts.
+  return answerTypes(declaration, request.dialect === null ? exchange.header('accept') : undefined)
 }
 
 export function validate<S>({ declaration, request, params: raw, query: text, malformed }: Asked<S>): void {

@@ -19,7 +19,11 @@ export interface DialectRequest {
   logIn(userId: string, passphrase: Uint8Array): Promise<Caller | null>
 }
 
+/** The API's names in metrics. */
+export type WireName = 'nethsm' | 'transit'
+
 export interface Dialect<S> {
+  readonly name: WireName
   /** Paths below it are the dialect's while it is offered. */
   readonly base: string
   /** With full paths. */

@@ -16,6 +16,7 @@ import { errorReply } from '../../http/errors.ts'
 import { type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
 import { createBodyReader } from '../../http/request/body.ts'
 import { BODY_LIMITS, type BodyLimits } from '../../http/request/body-rate.ts'
+import type { Held } from '../../http/request/reservations.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import type { Namespace } from '../domain/identifiers.ts'
 import type { Caller } from '../domain/roles.ts'
@@ -24,7 +25,7 @@ import { type Auditor, auditKind, type KmsAttempt, recordAttempt } from './audit
 import { createBodies } from './bodies.ts'
 import { type Asked, available, method, negotiate, origin, route, validate } from './checks.ts'
 import { readCredentials } from './credentials.ts'
-import type { Dialect, DialectRequest } from './dialect.ts'
+import type { Dialect, DialectRequest, WireName } from './dialect.ts'
 import {
   BASE_PATH,
   bodyBytesMax,
@@ -46,6 +47,8 @@ export interface ApiOptions<S> extends AccessOptions {
   state: () => ApplianceState
   /** Calls `listener` when an epoch ends: bodies of earlier requests need not be read further. */
   onEpochEnd?: (listener: () => void) => void
+  /** Called for each request whose path is one of an API. */
+  onRequest?: (wire: WireName) => void
   audit?: Auditor<S>
   /** Throws `full` while this caller cannot add records. */
   expectRoom?: (caller: Caller | undefined) => void
@@ -75,6 +78,8 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const exchange = exchangeOf(context)
     const attempt: KmsAttempt<S> = { address: exchange.address, isAuthorized: false }
     const dialected = dialectOf(exchange.target)
+    const wireName = wireNameOf(exchange.target, dialected)
+    if (wireName !== null) options.onRequest?.(wireName)
     const answer = await respond(exchange, attempt, dialected).catch((error) => {
       if (dialected === null) return errorReply(error, options.log)
       attempt.isRefusal = dialected.dialect.isRefusal(error)
@@ -97,32 +102,19 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const [path, query] = splitTarget(exchange.target)
     const [state, epoch] = [options.state(), options.epoch()]
     const matches = dialected === null ? route(table, path, options.services) : routeIn(dialected, path, exchange)
-    const dialect = dialected?.dialect
-    const found = endpointOf(matches, dialect?.methodOf(exchange, query) ?? exchange.method)
+    const found = endpointOf(matches, dialected?.dialect.methodOf(exchange, query) ?? exchange.method)
     if (found?.endpoint.body?.kind === 'stream') exchange.expectBody(found.endpoint.body.bytesExpectedMax)
     available(matches, found?.endpoint, state)
     const { endpoint: declaration, params, malformed } = method(exchange, matches, found)
     Object.assign(attempt, { endpoint: declaration, params })
     origin(exchange)
-    const access = accessIn(declaration, state)
-    const namespace = dialect?.namespaceOf(exchange)
-    const caller =
-      access === 'public'
-        ? expectNoFailures(exchange, declaration)
-        : await identify(exchange, attempt, dialect, namespace)
-    const of = dialect === undefined ? null : { namespace: namespace ?? '', isCurrent: dialect.isCurrent }
-    const known = { exchange, declaration, access, params, query, malformed, of }
-    const asked = askedOf(known, caller, epoch, attempt)
+    const wire = dialected === null ? null : wireOf(dialected.dialect, exchange)
+    const known = { exchange, declaration, access: accessIn(declaration, state), params, query, malformed, wire }
+    const asked = askedOf(known, await identify(known, attempt), epoch, attempt)
     const met = await (declaration.prepare === undefined ? meet(asked, attempt) : prepare(asked, attempt))
     if ('status' in met.early) return met.early
     auditRoom(asked)
-    try {
-      const late = await body(asked)
-      if (late !== null) return late
-      return reply(asked, met, await act(asked, attempt))
-    } finally {
-      wipeIn(asked.request.body) // handlers may have wiped their part already
-    }
+    return body(asked, async () => reply(asked, met, await act(asked, attempt)))
   }
 
   function routeIn({ dialect, table }: Dialected<S>, path: string, exchange: Exchange) {
@@ -130,13 +122,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     return matches.length > 0 ? matches : dialect.refusePath(exchange, options.services)
   }
 
-  async function identify(
-    exchange: Exchange,
-    attempt: KmsAttempt<S>,
-    dialect: Dialect<S> | undefined,
-    namespace = '',
-  ): Promise<Caller> {
-    if (dialect === undefined) return authenticate(exchange, attempt)
+  async function identify({ exchange, declaration, access, wire }: Known<S>, attempt: KmsAttempt<S>): Promise<Caller> {
+    if (access === 'public') return expectNoFailures(exchange, declaration)
+    if (wire === null) return authenticate(exchange, attempt)
+    const { dialect, namespace } = wire
     const { caller, token } = await confirm.refusal(() => dialect.authenticate(exchange, namespace, options.services))
     Object.assign(attempt, { caller, token })
     exchange.markAuthenticated()
@@ -149,21 +138,30 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     return NO_CALLER
   }
 
-  function askedOf(
-    known: Omit<Asked<S>, 'request' | 'check'> & { of: Of<S> },
-    caller: Caller,
-    epoch: unknown,
-    attempt: KmsAttempt<S>,
-  ): Asked<S> {
-    const { exchange, declaration, access, params, of } = known
+  function askedOf(known: Known<S>, caller: Caller, epoch: unknown, attempt: KmsAttempt<S>): Asked<S> {
+    const { declaration, access, wire } = known
     const { token } = attempt
-    const request: AnyRequest<S> = {
+    const request = requestOf(known, caller, attempt)
+    const check = (): void => {
+      authorize(declaration, access, request, epoch)
+      if (token !== undefined && wire?.dialect.isCurrent(token, options.services) === false)
+        throw new CofferError('unauthenticated', 'The token has expired or was revoked')
+    }
+    return { ...known, request, check }
+  }
+
+  function requestOf(
+    { exchange, declaration: { account }, params, wire }: Known<S>,
+    caller: Caller,
+    attempt: KmsAttempt<S>,
+  ): AnyRequest<S> {
+    const { token = null } = attempt
+    return {
       services: options.services,
       caller,
       address: exchange.address,
-      credentials: declaration.account === undefined ? null : expectAccount(exchange, declaration.account, attempt),
-      dialect:
-        of === null ? null : { namespace: of.namespace, token: token ?? null, logIn: logInTo(exchange, attempt) },
+      credentials: account === undefined ? null : expectAccount(exchange, account, attempt),
+      dialect: wire === null ? null : { namespace: wire.namespace, token, logIn: logInTo(exchange, attempt) },
       signal: exchange.signal,
       params,
       query: {},
@@ -172,12 +170,6 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         attempt.isRecorded = true
       },
     }
-    const check = (): void => {
-      authorize(declaration, access, request, epoch)
-      if (token !== undefined && of?.isCurrent(token, options.services) === false)
-        throw new CofferError('unauthenticated', 'The token has expired or was revoked')
-    }
-    return { ...known, request, check }
   }
 
   function logInTo(exchange: Exchange, attempt: KmsAttempt<S>): DialectRequest['logIn'] {
@@ -213,16 +205,30 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (declaration.addsRecords) options.expectRoom?.(caller)
   }
 
-  /** Reads the body. Returns an answer if the conditions no longer hold once it is complete. */
-  async function body({ exchange, declaration, access, request, check }: Asked<S>): Promise<Reply | null> {
+  /** Reads the body, then calls `act`, unless the conditions no longer hold once the body is complete. */
+  async function body(asked: Asked<S>, act: () => Promise<Reply | StreamedReply>): Promise<Reply | StreamedReply> {
+    const held = bodyReader.hold(userOf(asked))
+    try {
+      return (await readBody(asked, held)) ?? (await act())
+    } finally {
+      wipeIn(asked.request.body) // handlers may have wiped their part already
+      held.release()
+    }
+  }
+
+  /** Returns an answer if the conditions no longer hold. */
+  async function readBody(asked: Asked<S>, held: Held): Promise<Reply | null> {
+    const { exchange, declaration, access, request, check } = asked
     const { body: expected, attemptsAs } = declaration
     if (expected === undefined) return null
     const { anonymousMs, anonymousStreamMs } = bodyLimits
     const ofAnonymous = expected.kind === 'stream' ? anonymousStreamMs : anonymousMs
-    const terms = { check, withinMs: access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY }
-    request.body = await bodies.read(expected, bodyBytesMax(expected, access), exchange, terms, () => {
+    const withinMs = access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY
+    const onMismatch = () => {
       if (attemptsAs !== undefined) options.limiter.fail(exchange.address, attemptsAs)
-    })
+    }
+    const terms = { check, withinMs, user: userOf(asked), held, onMismatch }
+    request.body = await bodies.read(expected, bodyBytesMax(expected, access), exchange, terms)
     check()
     const late = precondition(exchange, declaration, request)
     return 'status' in late ? late : null
@@ -230,7 +236,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 
   async function act({ declaration, request, check }: Asked<S>, attempt: KmsAttempt<S>): Promise<Result> {
     attempt.request = request
-    const result = await runAuthorized(check, () => declaration.handle(request))
+    const result = await runAuthorized(check, () => declaration.handle(request), attempt.caller?.userId)
     attempt.result = result
     if (givesOut(declaration, result)) check() // a result is not given to a caller whose rights have ended meanwhile
     return result
@@ -259,12 +265,24 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 }
 
+function wireNameOf<S>(target: string, dialected: Dialected<S> | null): WireName | null {
+  if (dialected !== null) return dialected.dialect.name
+  return target.startsWith(`${BASE_PATH}/`) ? 'nethsm' : null
+}
+
 interface Dialected<S> {
   dialect: Dialect<S>
   table: EndpointTable<Declaration<S>>
 }
 
-type Of<S> = ({ namespace: Namespace } & Pick<Dialect<S>, 'isCurrent'>) | null
+/** The API of a request that is not NetHSM's. */
+interface Wire<S> {
+  readonly dialect: Dialect<S>
+  /** Empty for none. */
+  readonly namespace: Namespace
+}
+
+type Known<S> = Omit<Asked<S>, 'request' | 'check'> & { readonly wire: Wire<S> | null }
 
 type AnyRequest<S> = Request<S, unknown, unknown, unknown>
 
@@ -284,6 +302,14 @@ function expectAccount<S>(exchange: Exchange, account: string, attempt: KmsAttem
 
 /** Handlers of public endpoints must not read the caller. */
 const NO_CALLER = undefined as unknown as Caller
+
+const wireOf = <S>(dialect: Dialect<S>, exchange: Exchange): Wire<S> => ({
+  dialect,
+  namespace: dialect.namespaceOf(exchange),
+})
+
+/** Empty for callers of public endpoints. */
+const userOf = <S>({ request }: Asked<S>): string => (request.caller as Caller | undefined)?.userId ?? ''
 
 const accessIn = <S>({ access }: Declaration<S>, state: ApplianceState): EndpointAccess | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access

@@ -16,7 +16,7 @@ const DENIED = '1 error occurred:\n\t* permission denied\n\n'
 export class TransitError extends Error {
   readonly status: number
   readonly errors: readonly string[]
-  /** True for a wrong guess of credentials, which the audit log has as a refusal. */
+  /** True for requests that the audit log has as a refusal: a wrong guess of credentials, the use of a missing key. */
   readonly isRefusal: boolean
 
   constructor(status: number, errors: readonly string[], { isRefusal = false } = {}) {
@@ -32,6 +32,8 @@ export class TransitError extends Error {
 const TEXT_MAX = 256
 
 export const invalid = (text: string): TransitError => new TransitError(400, [text.slice(0, TEXT_MAX)])
+/** For the use of a key that does not exist. */
+export const noKey = (text: string): TransitError => new TransitError(400, [text], { isRefusal: true })
 /** OpenBao's answer for a key that it does not have. */
 export const missing = (): TransitError => new TransitError(404, [])
 export const unsupportedPath = (): TransitError =>

@@ -55,9 +55,22 @@ const wrongType = (name: string, type: string): Error =>
 /** Numbers and booleans count as their text. */
 export function text(fields: Fields, name: string): string | undefined {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined
-  if (value === undefined) return undefined
   if (typeof value === 'object') throw wrongType(name, 'string')
-  return String(value)
+  return plainText(fields, name)
+}
+
+/** As `text`, but undefined for objects: the conversion of one to text may throw. */
+export function plainText(fields: Fields, name: string): string | undefined {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+  return value === undefined || typeof value === 'object' ? undefined : String(value)
+}
+
+/** A list of texts; a single text is a list of one. */
+export function texts(fields: Fields, name: string): string[] {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+  if (!Array.isArray(value)) return [text(fields, name)].filter((one) => one !== undefined)
+  if (!value.every((one) => typeof one === 'string')) throw wrongType(name, 'slice')
+  return value
 }
 
 export function integer(fields: Fields, name: string): number | undefined {
@@ -68,11 +81,16 @@ export function integer(fields: Fields, name: string): number | undefined {
 }
 
 export function flag(fields: Fields, name: string): boolean {
-  const value = text(fields, name)
-  if (value === undefined || ['false', '0', ''].includes(value)) return false
-  if (value === 'true' || value === '1') return true
-  throw wrongType(name, 'bool')
+  const value = parseBoolean(text(fields, name) ?? '')
+  if (value === null) throw wrongType(name, 'bool')
+  return value
 }
+
+const TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const FALSE = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+/** As Go's strconv.ParseBool, and false for an empty text. Returns null for other texts. */
+export const parseBoolean = (value: string): boolean | null => TRUE.has(value) || (FALSE.has(value) ? false : null)
 
 /** Decodes base64 with the error of Go. */
 export function decoded(value: string, prefix = ''): Uint8Array {

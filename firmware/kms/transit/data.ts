@@ -2,78 +2,134 @@
 
 import { concatBytes } from '@noble/hashes/utils.js'
 import { encodeBase64 } from '../../base/base64.ts'
+import { CofferError } from '../../base/error.ts'
 import { wipe, wipeIn } from '../../base/secret.ts'
+import { permits } from '../../crypto/algorithms.ts'
 import { XAES_NONCE_BYTES } from '../../crypto/xaes.ts'
-import { declare, domainOf } from '../api/services.ts'
-import { answer, invalid } from './answers.ts'
+import { domainOf } from '../api/services.ts'
+import type { KeyEntry } from '../domain/key-index.ts'
+import type { Input } from '../domain/key-use.ts'
+import { answer, invalid, noKey } from './answers.ts'
 import { inBatches } from './batch.ts'
 import { bytes, decoded, type Fields, integer, text } from './body.ts'
-import { bytesOf, versioned } from './ciphertext.ts'
 import { AES } from './key-types.ts'
-import { findKey, nameIn, type OfKey } from './keys.ts'
-import { expectTags, KEY_USE } from './use.ts'
+import { findKey, nameIn, type WireKey } from './keys.ts'
+import { declareUse, expectTags, noteVersion, type UseRequest } from './use.ts'
+import { bytesOf, versioned, versionFor } from './versions.ts'
 
 const SHORTEST = XAES_NONCE_BYTES + 16
 
-type Asked = OfKey & { address: string; body: Fields }
-
-/** Returns the key's name. */
-function expectCipher(request: Asked, action: 'encrypt' | 'decrypt'): string {
+function expectCipher(request: UseRequest, action: 'encrypt' | 'decrypt'): WireKey {
   const name = nameIn(request)
   const key = findKey(request, name)
-  if (key === undefined) throw invalid('encryption key not found')
+  if (key === undefined) throw noKey('encryption key not found')
   expectTags(request, name, action)
-  if (key.type !== AES) throw invalid(`message ${action}ion not supported for key type ${key.type.name}`)
-  return name
+  if (!key.type.encrypts) throw invalid(`message ${action}ion not supported for key type ${key.type.name}`)
+  return key
 }
 
-/** All keys have one version; 0 is the newest. */
-export function checkVersion(item: Fields, use: string): void {
-  const version = integer(item, 'key_version') ?? 0
-  if (version < 0) throw invalid(`requested version for ${use} is negative`)
-  if (version > 1) throw invalid(`requested version for ${use} is higher than the latest key version`)
+const NO_CONTEXT =
+  "missing 'context' for key derivation; the key was created using a derived key, which means additional, per-request information must be included in order to perform operations with the key"
+
+/** Other keys ignore a context, as OpenBao does. */
+function contextIn({ entry }: WireKey, item: Fields): Input | undefined {
+  if (!entry.derived) return undefined
+  const context = bytes(item, 'context') ?? new Uint8Array()
+  if (context.length === 0) throw invalid(NO_CONTEXT)
+  return () => context
 }
 
-async function encrypt(request: Asked, name: string, message: Uint8Array, item: Fields): Promise<string> {
-  checkVersion(item, 'encryption')
+function associatedDataIn(item: Fields): Input | undefined {
   const associated = bytes(item, 'associated_data')
-  const { keyUse } = domainOf(request)
-  const given = associated === undefined ? null : () => associated
-  const { encrypted, iv } = await keyUse.encrypt(request, name, 'XAES_GCM', () => message, null, given)
+  return associated && (() => associated)
+}
+
+/** Ignored, it would not be authenticated. */
+function refuseAssociatedData({ type }: WireKey, item: Fields): void {
+  if (item.associated_data !== undefined)
+    throw invalid(`associated_data provided for non-AEAD cipher suite ${type.name}`)
+}
+
+/** The message is wiped and its memory freed once it is encrypted, but not if the request is refused before. */
+async function encrypt(request: UseRequest, key: WireKey, message: Uint8Array, item: Fields) {
+  const version = versionFor(key.entry, item, 'encryption')
+  noteVersion(request, version)
+  const ciphertext = versioned(encodeBase64(await sealed(request, key, message, item, version)), version)
   request.services.activity.encrypt++
-  return versioned(encodeBase64(concatBytes(iv, encrypted)))
+  return { ciphertext, key_version: version }
+}
+
+async function sealed(request: UseRequest, key: WireKey, message: Uint8Array, item: Fields, version: number) {
+  const { keyUse } = domainOf(request)
+  const { id } = key.entry
+  if (key.type !== AES) {
+    refuseAssociatedData(key, item)
+    return keyUse.encryptRsa(request, id, () => message, version)
+  }
+  const context = contextIn(key, item)
+  const options = { associatedData: associatedDataIn(item), context, version }
+  const { encrypted, iv } = await keyUse.encrypt(request, id, 'XAES_GCM', () => message, null, options)
+  return concatBytes(iv, encrypted)
 }
 
 /** The caller wipes the result. */
-async function decrypt(request: Asked, name: string, item: Fields): Promise<Uint8Array> {
+async function decrypt(request: UseRequest, key: WireKey, item: Fields): Promise<Uint8Array> {
   const ciphertext = text(item, 'ciphertext') ?? ''
   if (ciphertext === '') throw invalid('missing ciphertext to decrypt')
-  const sealed = bytesOf(ciphertext, 'ciphertext')
-  if (sealed.length < SHORTEST) throw invalid('invalid ciphertext length')
-  const associated = bytes(item, 'associated_data')
-  const { keyUse } = domainOf(request)
-  const [iv, encrypted] = [sealed.subarray(0, XAES_NONCE_BYTES), sealed.slice(XAES_NONCE_BYTES)]
-  const given = associated === undefined ? null : () => associated
-  const message = await keyUse.decrypt(
-    request,
-    name,
-    'XAES_GCM',
-    () => encrypted,
-    () => iv,
-    given,
-  )
+  const { version, bytes } = bytesOf(key.entry, ciphertext, 'ciphertext')
+  noteVersion(request, version)
+  const message = await opened(request, key, bytes, item, version)
   request.services.activity.decrypt++
   return message
 }
 
-async function encryptItem(request: Asked, name: string, item: Fields) {
-  const plaintext = text(item, 'plaintext')
-  if (plaintext === undefined) throw invalid('missing plaintext to encrypt')
-  return { ciphertext: await encrypt(request, name, decoded(plaintext), item), key_version: 1 }
+async function opened(request: UseRequest, key: WireKey, sealed: Uint8Array, item: Fields, version: number) {
+  const { keyUse } = domainOf(request)
+  const { id } = key.entry
+  if (key.type !== AES) {
+    refuseAssociatedData(key, item)
+    return openedRsa(request, key, sealed, version)
+  }
+  if (sealed.length < SHORTEST) throw invalid('invalid ciphertext length')
+  const [iv, encrypted] = [sealed.subarray(0, XAES_NONCE_BYTES), sealed.slice(XAES_NONCE_BYTES)]
+  const context = contextIn(key, item)
+  const options = { associatedData: associatedDataIn(item), context, version }
+  return keyUse.decrypt(
+    request,
+    id,
+    'XAES_GCM',
+    () => encrypted,
+    () => iv,
+    options,
+  )
 }
 
-async function decryptItem(request: Asked, name: string, item: Fields) {
-  const message = await decrypt(request, name, item)
+/** All faults of a ciphertext of the right length get one answer. */
+async function openedRsa(request: UseRequest, { entry }: WireKey, sealed: Uint8Array, version: number) {
+  if (sealed.length !== entry.publicBytes) throw invalid('invalid ciphertext length')
+  try {
+    return await domainOf(request).keyUse.decrypt(request, entry.id, 'OAEP_SHA256', () => sealed, null, { version })
+  } catch (error) {
+    const isForged = error instanceof CofferError && error.code === 'invalid' && permitsOaep(entry)
+    throw isForged ? invalid('cipher: message authentication failed') : error
+  }
+}
+
+const permitsOaep = ({ mechanisms }: Readonly<KeyEntry>): boolean => permits(mechanisms, 'decrypt', 'OAEP_SHA256')
+
+async function encryptItem(request: UseRequest, key: WireKey, item: Fields) {
+  const plaintext = text(item, 'plaintext')
+  if (plaintext === undefined) throw invalid('missing plaintext to encrypt')
+  const message = decoded(plaintext)
+  try {
+    return await encrypt(request, key, message, item)
+  } finally {
+    wipeIn(message)
+  }
+}
+
+async function decryptItem(request: UseRequest, key: WireKey, item: Fields) {
+  const message = await decrypt(request, key, item)
   try {
     return { plaintext: encodeBase64(message) }
   } finally {
@@ -81,59 +137,59 @@ async function decryptItem(request: Asked, name: string, item: Fields) {
   }
 }
 
-async function rewrapItem(request: Asked, name: string, item: Fields) {
-  const message = await decrypt(request, name, item)
+async function rewrapItem(request: UseRequest, key: WireKey, item: Fields) {
+  const message = await decrypt(request, key, item)
   try {
-    return { ciphertext: await encrypt(request, name, message, item), key_version: 1 }
+    return await encrypt(request, key, message, item)
   } finally {
-    wipeIn(message) // done already, unless something was wrong before it was encrypted
+    wipeIn(message)
   }
 }
 
 const DATA_KEY_BITS = [128, 256, 512]
 
-async function dataKey(request: Asked) {
+async function dataKey(request: UseRequest) {
   const { kind } = request.params as { kind: string }
   if (kind !== 'plaintext' && kind !== 'wrapped') throw invalid("Invalid path, must be 'plaintext' or 'wrapped'")
-  const name = expectCipher(request, 'encrypt')
+  const wrapping = expectCipher(request, 'encrypt')
   const bits = integer(request.body, 'bits') ?? 256
   if (!DATA_KEY_BITS.includes(bits)) throw invalid('invalid bit length')
   const key = request.services.random(bits / 8)
-  const shown = kind === 'plaintext' ? { plaintext: encodeBase64(key) } : {}
-  return answer({ ciphertext: await encrypt(request, name, key, request.body), key_version: 1, ...shown })
+  try {
+    const shown = kind === 'plaintext' ? { plaintext: encodeBase64(key) } : {}
+    return answer({ ...(await encrypt(request, wrapping, key, request.body)), ...shown })
+  } finally {
+    wipeIn(key)
+  }
 }
 
 export const dataDeclarations = [
-  declare({
-    ...KEY_USE,
+  declareUse({
     path: '/v1/transit/encrypt/:name',
     summary: 'Encrypts.',
     handle: (request) => {
-      const name = expectCipher(request, 'encrypt')
-      return inBatches(request.body, (item) => encryptItem(request, name, item), { failedStatus: 400 })
+      const key = expectCipher(request, 'encrypt')
+      return inBatches(request.body, (item) => encryptItem(request, key, item), { failedStatus: 400 })
     },
   }),
-  declare({
-    ...KEY_USE,
+  declareUse({
     path: '/v1/transit/decrypt/:name',
     summary: 'Decrypts.',
     handle: (request) => {
-      const name = expectCipher(request, 'decrypt')
+      const key = expectCipher(request, 'decrypt')
       const form = { failedStatus: 400, failed: { plaintext: '' } }
-      return inBatches(request.body, (item) => decryptItem(request, name, item), form)
+      return inBatches(request.body, (item) => decryptItem(request, key, item), form)
     },
   }),
-  declare({
-    ...KEY_USE,
+  declareUse({
     path: '/v1/transit/rewrap/:name',
     summary: 'Decrypts and encrypts anew, without showing the plaintext.',
     handle: (request) => {
-      const name = expectCipher(request, 'decrypt')
-      return inBatches(request.body, (item) => rewrapItem(request, name, item))
+      const key = expectCipher(request, 'decrypt')
+      return inBatches(request.body, (item) => rewrapItem(request, key, item))
     },
   }),
-  declare({
-    ...KEY_USE,
+  declareUse({
     path: '/v1/transit/datakey/:kind/:name',
     summary: 'A random key, encrypted.',
     handle: dataKey,

@@ -4,12 +4,15 @@ import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import { domainOf, type Services } from '../api/services.ts'
+import type { ApiInfo } from '../documents/openapi.ts'
 import { ID_PATTERN, type Namespace } from '../domain/identifiers.ts'
 import type { Dialect } from '../pipeline/dialect.ts'
 import { readQuery } from '../pipeline/query.ts'
 import { invalid, sealed, TransitError, transitErrorReply, unsupportedPath } from './answers.ts'
 import { authDeclarations } from './auth.ts'
+import { parseBoolean } from './body.ts'
 import { dataDeclarations } from './data.ts'
+import { documentDeclaration } from './documents.ts'
 import { hashDeclarations } from './hash.ts'
 import { keyDeclarations } from './keys.ts'
 import { signatureDeclarations } from './signatures.ts'
@@ -28,9 +31,10 @@ export const TRANSIT_DECLARATIONS = [
 
 const isOn = ({ appliance }: Services): boolean => appliance.configuration.interfaces.transit === 'on'
 
-export const transitDialect = (log: Log): Dialect<Services> => ({
+export const transitDialect = (log: Log, info: ApiInfo): Dialect<Services> => ({
+  name: 'transit',
   base: '/v1/',
-  declarations: TRANSIT_DECLARATIONS,
+  declarations: [...TRANSIT_DECLARATIONS, documentDeclaration(TRANSIT_DECLARATIONS, info)],
   isOffered: isOn,
   pathOf: (path) => (path.endsWith('/') ? path.slice(0, -1) : path),
   refusePath(exchange, services) {
@@ -41,7 +45,10 @@ export const transitDialect = (log: Log): Dialect<Services> => ({
   methodOf({ method }, query) {
     if (method === 'LINK') throw new TransitError(501, ['unsupported operation'])
     if (method === 'PUT') return 'POST'
-    return method === 'GET' && readQuery(query).list === 'true' ? 'LIST' : method
+    if (method !== 'GET') return method
+    const isList = parseBoolean(readQuery(query).list ?? '')
+    if (isList === null) throw new TransitError(400, [])
+    return isList ? 'LIST' : method
   },
   namespaceOf({ header }) {
     if (header('x-vault-wrap-ttl') !== undefined) throw invalid('response wrapping is not offered')

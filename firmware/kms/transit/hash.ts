@@ -2,17 +2,16 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { encodeBase64 } from '../../base/base64.ts'
-import { wipe } from '../../base/secret.ts'
+import { wipe, wipeIn } from '../../base/secret.ts'
 import { HMAC_HASHES, type HmacMode } from '../../crypto/types.ts'
 import { declare, domainOf, OPERATIONAL, OPERATORS } from '../api/services.ts'
-import { ANSWER, answer, invalid } from './answers.ts'
+import { ANSWER, answer, invalid, noKey } from './answers.ts'
 import { inBatches } from './batch.ts'
 import { decoded, type Fields, jsonBody, text } from './body.ts'
-import { bytesOf, versioned } from './ciphertext.ts'
-import { checkVersion } from './data.ts'
 import { AES, HMAC } from './key-types.ts'
-import { findKey, nameIn, type OfKey } from './keys.ts'
-import { expectTags, KEY_USE } from './use.ts'
+import { findKey, nameIn, type WireKey } from './keys.ts'
+import { declareUse, expectTags, noteVersion, type UseRequest } from './use.ts'
+import { bytesOf, versioned, versionFor } from './versions.ts'
 
 const RANDOM = { default: 32, max: 131_072 }
 const SOURCES = ['platform', 'seal', 'all'] // all of them are the operating system
@@ -24,8 +23,6 @@ export const HASHES: ReadonlyMap<string, (typeof HMAC_HASHES)[number]> = new Map
   }),
 )
 
-type Asked = OfKey & { address: string; body: Fields }
-
 function inFormat(bytes: Uint8Array, body: Fields, normal: 'hex' | 'base64'): string {
   const format = text(body, 'format') ?? normal
   if (format !== 'hex' && format !== 'base64')
@@ -33,7 +30,7 @@ function inFormat(bytes: Uint8Array, body: Fields, normal: 'hex' | 'base64'): st
   return format === 'base64' ? encodeBase64(bytes) : Buffer.from(bytes).toString('hex')
 }
 
-function random({ services, body, params }: Asked) {
+function random({ services, body, params }: UseRequest) {
   const { source = 'platform', bytes } = params as { source?: string; bytes?: string }
   const isCount = /^\d{1,9}$/.test(source)
   if (!isCount && !SOURCES.includes(source)) throw invalid(`unsupported entropy source "${source}"`)
@@ -55,7 +52,7 @@ export const INPUT = 'unable to decode input as base64: '
 export const digestOf = (algorithm: string, input: Uint8Array): Uint8Array =>
   createHash(algorithm.toLowerCase().replace('_', '-')).update(input).digest()
 
-function hash({ body, params }: Asked) {
+function hash({ body, params }: UseRequest) {
   const name = (params as { algorithm?: string }).algorithm ?? text(body, 'algorithm') ?? 'sha2-256'
   const algorithm = HASHES.get(name)
   if (algorithm === undefined) throw invalid(`unsupported algorithm ${name}`)
@@ -66,7 +63,7 @@ function hash({ body, params }: Asked) {
 /** OpenBao's text for every unknown name. */
 const UNKNOWN_HASH = "unsupported algorithm '\\x00'"
 
-function modeOf({ params, body }: Asked): HmacMode {
+function modeOf({ params, body }: UseRequest): HmacMode {
   const name =
     (params as { hash?: string }).hash ?? text(body, 'hash_algorithm') ?? text(body, 'algorithm') ?? 'sha2-256'
   const algorithm = HASHES.get(name)
@@ -74,43 +71,53 @@ function modeOf({ params, body }: Asked): HmacMode {
   return `HMAC_${algorithm}`
 }
 
-async function macOf(request: Asked, name: string, item: Fields, mode: HmacMode): Promise<Uint8Array> {
+function inputIn(item: Fields): Uint8Array {
   const input = text(item, 'input')
   if (input === undefined) throw invalid('missing input for HMAC')
-  checkVersion(item, 'HMAC')
-  const message = decoded(input, INPUT)
-  const mac = await domainOf(request).keyUse.sign(request, name, mode, () => message)
+  return decoded(input, INPUT)
+}
+
+async function macOf(request: UseRequest, { entry }: WireKey, input: Uint8Array, mode: HmacMode, version: number) {
+  noteVersion(request, version)
+  const mac = await domainOf(request).keyUse.sign(request, entry.id, mode, () => input, null, version)
   request.services.activity.sign++
   return mac
 }
 
-/** Returns the key's name. */
-function expectMacKey(request: Asked): string {
+function expectMacKey(request: UseRequest): WireKey {
   const name = nameIn(request)
   const key = findKey(request, name)
-  if (key === undefined) throw invalid('encryption key not found')
+  if (key === undefined) throw noKey('encryption key not found')
   expectTags(request, name, 'sign')
   if (key.type !== AES && key.type !== HMAC) throw invalid(`key type ${key.type.name} does not support HMAC`)
-  return name
+  return key
 }
 
-function mac(request: Asked) {
-  const name = expectMacKey(request)
+async function macItem(request: UseRequest, key: WireKey, item: Fields, mode: HmacMode) {
+  const input = inputIn(item)
+  try {
+    const version = versionFor(key.entry, item, 'HMAC')
+    return { hmac: versioned(encodeBase64(await macOf(request, key, input, mode, version)), version) }
+  } finally {
+    wipeIn(input)
+  }
+}
+
+function mac(request: UseRequest) {
+  const key = expectMacKey(request)
   const mode = modeOf(request)
-  return inBatches(request.body, async (item) => ({
-    hmac: versioned(encodeBase64(await macOf(request, name, item, mode))),
-  }))
+  return inBatches(request.body, (item) => macItem(request, key, item, mode))
 }
 
-export function verifyMac(request: Asked) {
-  const name = expectMacKey(request)
+export function verifyMac(request: UseRequest) {
+  const key = expectMacKey(request)
   const mode = modeOf(request)
-  return inBatches(request.body, (item) => verifyItem(request, name, item, mode))
+  return inBatches(request.body, (item) => verifyItem(request, key, item, mode))
 }
 
-async function verifyItem(request: Asked, name: string, item: Fields, mode: HmacMode) {
-  const given = bytesOf(text(item, 'hmac') ?? '', 'HMAC')
-  const right = await macOf(request, name, item, mode)
+async function verifyItem(request: UseRequest, key: WireKey, item: Fields, mode: HmacMode) {
+  const { version, bytes: given } = bytesOf(key.entry, text(item, 'hmac') ?? '', 'HMAC')
+  const right = await macOf(request, key, inputIn(item), mode, version)
   return { valid: given.length === right.length && timingSafeEqual(given, right) }
 }
 
@@ -123,7 +130,5 @@ export const hashDeclarations = [
   ...['', '/:algorithm'].map((end) =>
     declare({ ...common, path: `/v1/transit/hash${end}`, summary: 'A hash.', audit: 'none', handle: hash }),
   ),
-  ...['', '/:hash'].map((end) =>
-    declare({ ...KEY_USE, path: `/v1/transit/hmac/:name${end}`, summary: 'A MAC.', handle: mac }),
-  ),
+  ...['', '/:hash'].map((end) => declareUse({ path: `/v1/transit/hmac/:name${end}`, summary: 'A MAC.', handle: mac })),
 ]

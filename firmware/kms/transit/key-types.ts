@@ -72,7 +72,7 @@ export const HMAC: WireType = {
   mechanisms: ['HMAC'],
 }
 
-const WIRE_TYPES: readonly WireType[] = [
+export const WIRE_TYPES: readonly WireType[] = [
   AES,
   HMAC,
   {

@@ -2,20 +2,19 @@
 
 import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { encodeBase64 } from '../../base/base64.ts'
+import { defined } from '../../base/defined.ts'
 import { CURVES, isEcKeyType } from '../../crypto/algorithms.ts'
+import { base64InPem } from '../../crypto/encoding/pem.ts'
 import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
-import type { KeyType, SignMode } from '../../crypto/types.ts'
+import type { KeyType, PublicKey, SignMode } from '../../crypto/types.ts'
 import { declare, domainOf, OPERATIONAL, READERS } from '../api/services.ts'
-import { ANSWER, answer, denied, invalid, missing } from './answers.ts'
+import { ANSWER, answer, denied, invalid, missing, noKey } from './answers.ts'
 import { inBatches } from './batch.ts'
 import { anyQuery, batchOf, decoded, type Fields, flag, text } from './body.ts'
-import { bytesOf, payloadOf, versioned } from './ciphertext.ts'
-import { checkVersion } from './data.ts'
 import { digestOf, HASHES, INPUT, verifyMac } from './hash.ts'
 import { awaitKey, findKey, isRaw, nameIn, type OfKey, type WireKey } from './keys.ts'
-import { expectTags, KEY_USE } from './use.ts'
-
-type Asked = OfKey & { address: string; body: Fields }
+import { declareUse, expectTags, noteVersion, type UseRequest } from './use.ts'
+import { bytesOf, latestVersion, limitsOf, payloadOf, versioned, versionFor } from './versions.ts'
 
 const NIST = { EC_P256: p256, EC_P384: p384, EC_P521: p521 } as const
 type NistType = keyof typeof NIST
@@ -29,7 +28,7 @@ interface Question {
 
 const NO_HASH = 'none'
 
-function hashIn({ params }: Asked, item: Fields, body: Fields): string {
+function hashIn({ params }: UseRequest, item: Fields, body: Fields): string {
   const inPath = (params as { hash?: string }).hash
   const name =
     inPath ?? text(item, 'hash_algorithm') ?? text(body, 'hash_algorithm') ?? text(body, 'algorithm') ?? 'sha2-256'
@@ -37,11 +36,10 @@ function hashIn({ params }: Asked, item: Fields, body: Fields): string {
   return name
 }
 
-function questionOf(request: Asked, { entry: { type } }: WireKey, item: Fields): Question {
+function questionOf(request: UseRequest, { entry: { type } }: WireKey, item: Fields): Question {
   const { body } = request
   const hash = hashIn(request, item, body)
   const input = decoded(text(item, 'input') ?? '', INPUT)
-  checkVersion(item, 'signing')
   if (type === 'Curve25519') return { mode: 'EdDSA', message: input }
   if (type.startsWith('ML_DSA_')) return { mode: 'ML_DSA', message: input }
   const isPrehashed = flag(body, 'prehashed')
@@ -85,14 +83,16 @@ function isJws(body: Fields): boolean {
   return name === 'jws'
 }
 
-async function signItem(request: Asked, key: WireKey, item: Fields) {
+async function signItem(request: UseRequest, key: WireKey, item: Fields) {
   const { mode, message } = questionOf(request, key, item)
+  const version = versionFor(key.entry, item, 'signing')
+  noteVersion(request, version)
   const { keyUse } = domainOf(request)
   const { id, type } = key.entry
-  const signature = await keyUse.sign(request, id, mode, () => message)
+  const signature = await keyUse.sign(request, id, mode, () => message, null, version)
   request.services.activity.sign++
   const form = isNist(type) && isJws(request.body) ? jwsOf(type, signature) : encodeBase64(signature)
-  return { signature: versioned(form), key_version: 1 }
+  return { signature: versioned(form, version), key_version: version }
 }
 
 /** RFC 7518 section 3.4: both numbers, each as long as the field. */
@@ -108,29 +108,32 @@ function derOf(type: NistType, jws: string): Uint8Array | null {
   }
 }
 
-function signatureIn(request: Asked, { entry: { type } }: WireKey, item: Fields): Uint8Array | null {
+/** `bytes` is null for what is no signature. */
+function signatureIn(request: UseRequest, { entry }: WireKey, item: Fields) {
   const value = text(item, 'signature') ?? ''
-  if (isNist(type) && isJws(request.body)) return derOf(type, payloadOf(value, 'signature'))
-  return bytesOf(value, 'signature')
+  if (!isNist(entry.type) || !isJws(request.body)) return bytesOf(entry, value, 'signature')
+  const { version, text: jws } = payloadOf(entry, value, 'signature')
+  return { version, bytes: derOf(entry.type, jws) }
 }
 
-async function verifyItem(request: Asked, key: WireKey, item: Fields) {
-  const signature = signatureIn(request, key, item)
+async function verifyItem(request: UseRequest, key: WireKey, item: Fields) {
+  const { version, bytes } = signatureIn(request, key, item)
   const { mode, message } = questionOf(request, key, item)
+  noteVersion(request, version)
   const { keyUse } = domainOf(request)
-  return { valid: signature !== null && (await keyUse.verify(request, key.entry.id, mode, message, signature)) }
+  return { valid: bytes !== null && (await keyUse.verify(request, key.entry.id, mode, message, bytes, version)) }
 }
 
-function sign(request: Asked) {
+function sign(request: UseRequest) {
   const name = nameIn(request)
   const key = findKey(request, name)
-  if (key === undefined) throw invalid('signing key not found')
+  if (key === undefined) throw noKey('signing key not found')
   expectTags(request, name, 'sign')
   if (!key.type.signs) throw invalid(`key type ${key.type.name} does not support signing`)
   return inBatches(request.body, (item) => signItem(request, key, item), { failed: { key_version: 0 } })
 }
 
-function verify(request: Asked) {
+function verify(request: UseRequest) {
   const item = batchOf(request.body)?.[0] ?? request.body // all items are of one kind
   if (item.signature === undefined) {
     if (item.hmac === undefined) throw invalid("neither a 'signature' nor an 'hmac' were given to verify")
@@ -138,37 +141,49 @@ function verify(request: Asked) {
   }
   const name = nameIn(request)
   const key = findKey(request, name)
-  if (key === undefined) throw invalid('signature verification key not found')
+  if (key === undefined) throw noKey('signature verification key not found')
   expectTags(request, name, 'sign')
   if (!key.type.signs) throw invalid(`key type ${key.type.name} does not support verification`)
   return inBatches(request.body, (item) => verifyItem(request, key, item))
 }
 
-const LATEST = ['1', 'latest', '']
+/** Versions in an export: all that decrypt, the newest one, or the one that is named. */
+function versionsIn({ entry }: WireKey, named: string): number[] {
+  const latest = latestVersion(entry)
+  const { minDecryption } = limitsOf(entry)
+  if (named === '') return Array.from({ length: latest - minDecryption + 1 }, (_, at) => minDecryption + at)
+  if (named === 'latest') return [latest]
+  if (!/^\d{1,9}$/.test(named)) throw invalid('invalid key version')
+  if (Number(named) < minDecryption) throw invalid('version for export is below minimum decryption version')
+  if (Number(named) > latest) throw invalid('version does not exist or cannot be found')
+  return [Number(named)]
+}
 
 function exportPublic(request: OfKey & { query: Readonly<Record<string, string>> }) {
   const { kind, version = '' } = request.params as { kind: string; version?: string }
   if (kind !== 'public-key') throw denied()
   const key = findKey(request, nameIn(request))
   if (key === undefined) throw missing()
-  const { entry, type } = key
-  const publicKey = domainOf(request).keys.publicKey(entry.namespace, entry.id)
-  if (publicKey === null) throw invalid(`key type ${type.name} has no public key`)
-  if (!LATEST.includes(version)) throw invalid('version does not exist or cannot be found')
-  const pem = publicKeyPem(entry.type, publicKey)
+  const versions = versionsIn(key, version)
+  if (key.entry.type === 'Generic') throw invalid(`key type ${key.type.name} has no public key`)
   const { format = '' } = request.query
   if (!['', 'raw', 'der', 'pem'].includes(format)) throw invalid(`unsupported format ${format}`)
-  const raw = isRaw(entry.type) && 'data' in publicKey ? encodeBase64(publicKey.data) : pem
-  const der = pem.replace(/-----[^\n]*-----|\n/g, '')
-  const shown = format === 'der' ? der : format === 'pem' ? pem : raw
-  return answer({ name: entry.id, type: type.name, keys: { 1: shown } })
+  const publicKeyOf = domainOf(request).keys.publicKeys(key.entry)
+  const shown = versions.map((version) => [version, shownIn(key.entry.type, defined(publicKeyOf(version)), format)])
+  const keys = Object.fromEntries(shown)
+  return answer({ name: key.entry.id, type: key.type.name, keys })
+}
+
+function shownIn(type: KeyType, publicKey: NonNullable<PublicKey>, format: string): string {
+  const pem = publicKeyPem(type, publicKey)
+  if (format === 'der') return base64InPem(pem)
+  return format !== 'pem' && isRaw(type) && 'data' in publicKey ? encodeBase64(publicKey.data) : pem
 }
 
 export const signatureDeclarations = [
   ...['', '/:hash'].flatMap((end) => [
-    declare({ ...KEY_USE, path: `/v1/transit/sign/:name${end}`, summary: 'Signs.', handle: sign }),
-    declare({
-      ...KEY_USE,
+    declareUse({ path: `/v1/transit/sign/:name${end}`, summary: 'Signs.', handle: sign }),
+    declareUse({
       path: `/v1/transit/verify/:name${end}`,
       summary: 'Whether a signature or a MAC is right.',
       handle: verify,

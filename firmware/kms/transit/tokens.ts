@@ -6,9 +6,9 @@ import { declare, domainOf, OPERATIONAL, READERS, type Services } from '../api/s
 import type { Caller } from '../domain/roles.ts'
 import type { Token } from '../domain/tokens.ts'
 import type { DialectRequest } from '../pipeline/dialect.ts'
-import { ANSWER, answer, denied } from './answers.ts'
+import { ANSWER, answer, denied, invalid } from './answers.ts'
 import { authOf, entityOf, isOrphan, metadataOf, policiesOf, tokenLifetime } from './auth.ts'
-import { duration, type Fields, jsonBody, text } from './body.ts'
+import { duration, type Fields, flag, integer, jsonBody, text, texts } from './body.ts'
 
 interface Asked {
   services: Services
@@ -71,12 +71,29 @@ function expectBudget({ services: { appliance }, caller }: Asked): void {
   if (caller.role !== 'Administrator') appliance.audit?.expectBudget(caller.userId)
 }
 
+/** Ignored, they would leave a token that may do more than its maker meant, and longer. */
+function refuseRestrictions(body: Fields, { role }: Caller): void {
+  const uses = integer(body, 'num_uses') ?? 0
+  if (uses < 0) throw invalid('number of uses cannot be negative')
+  if (uses > 0) throw invalid('num_uses is not offered: the uses of tokens are not counted')
+  if (flag(body, 'no_default_policy')) throw invalid('no_default_policy is not offered')
+  const policies = texts(body, 'policies').flatMap((name) => name.trim().toLowerCase() || [])
+  const own = policiesOf(role)
+  if (!policies.every((name) => own.includes(name))) throw invalid('child policies must be subset of parent')
+  if (policies.length > 0 && !policies.includes(role.toLowerCase()))
+    throw invalid(`policies must include ${role.toLowerCase()}: a token has all rights of its user`)
+}
+
 async function create(request: Asked & { body: Fields }) {
   const { body, caller, services } = request
+  refuseRestrictions(body, caller)
   const parent = tokenOf(request)
   const { tokens, accessKeys } = domainOf(request)
   const name = (text(body, 'display_name') ?? '').replace(/[^\w.-]/g, '-').slice(0, DISPLAY_NAME_MAX)
+  const maximum = duration(body, 'explicit_max_ttl') || Number.POSITIVE_INFINITY
   if ((duration(body, 'period') ?? 0) > 0) {
+    if (maximum !== Number.POSITIVE_INFINITY)
+      throw invalid('explicit_max_ttl is not offered with a period, which makes an access key without an end')
     if (parent.accessKey !== null) throw denied('An access key makes no other access key')
     expectBudget(request)
     const { id, token: text } = await accessKeys.create(caller, caller.userId, name === '' ? 'token' : name)
@@ -84,7 +101,7 @@ async function create(request: Asked & { body: Fields }) {
     return answer(null, { auth: authOf(defined(tokens.read(text)), request) })
   }
   const most = tokenLifetime(services)
-  const lifetime = Math.min(duration(body, 'ttl') || most, most)
+  const lifetime = Math.min(duration(body, 'ttl') || most, most, maximum)
   return answer(null, { auth: authOf(tokens.issue(caller, 'token', lifetime, parent, name), request) })
 }
 

@@ -44,6 +44,7 @@ const samples = (backup: Uint8Array<ArrayBuffer>): Record<string, Sample> => ({
   'POST /keys/:id/move': { path: '/keys/moved', json: { newId: 'elsewhere' }, status: 200 },
   'PUT /keys/:id/label': { path: '/keys/key', json: { label: 'new' }, status: 204 },
   'PUT /keys/:id/cert': { path: '/keys/key', body: new Uint8Array(3), type: 'application/octet-stream', status: 201 },
+  'PUT /keys/:id/versions': { path: '/keys/key', json: { minDecryption: 1 }, status: 204 },
   'POST /keys/:id/sign': { path: '/keys/key', json: { mode: 'EdDSA', message: 'AAAA' }, status: 200 },
   'POST /keys/:id/encrypt': { path: '/keys/aes', json: { ...aes, message: base64(16) }, status: 200 },
   'POST /keys/:id/decrypt': { path: '/keys/aes', json: { ...aes, encrypted: base64(16) }, status: 200 },
@@ -123,6 +124,8 @@ async function furnished(t: TestContext, team = ''): Promise<[rig: Rig, backup: 
   const rig = await operationalRig(t)
   const prefix = team && `${team}~`
   await setBackupPassphrase(rig)
+  const json = { type: 'EC_P256' } // the log server's client has no key before
+  assert.equal(await rig.status('POST', '/config/syslog/tls/generate', { as: 'admin', json }), 204)
   await rig.user(`${prefix}boss`, 'Administrator')
   if (team !== '') await rig.call('PUT', `/namespaces/${team}`, { as: 'admin' })
   const as = `${prefix}boss`

@@ -63,6 +63,8 @@ async function fillStore(rig: Rig, line: string): Promise<void> {
     await make('PUT /keys/myKey1/cert', { headers, body: 'a certificate' })
   if (line.startsWith('DELETE') && line.endsWith('/tags/berlin')) await make(line.replace('DELETE', 'PUT'))
   if (line.endsWith('/namespaces/backend/quota')) await rig.call('PUT', '/namespaces/backend', { as: 'admin' })
+  if (line.includes('/config/syslog/tls/'))
+    await make('POST /config/syslog/tls/generate', { json: { type: 'EC_P256' } })
   if (line === 'POST /users/backend~') await rig.call('DELETE', '/namespaces/backend', { as: 'admin' })
   if (line === 'PUT /users/operator') await make('DELETE /users/operator')
 }
@@ -71,6 +73,9 @@ async function fillStore(rig: Rig, line: string): Promise<void> {
 const REFUSED: Readonly<Record<string, number>> = {
   'PUT /config/tls/cert.pem': 400,
   'PUT /config/tls/cluster-ca.pem': 400,
+  'PUT /config/syslog': 412, // nothing forwards here: test/forwarding
+  'POST /config/mail/test': 412, // nothing sends here: test/alerts
+  'PUT /config/syslog/tls/cert.pem': 400,
   'PUT /cluster/tls/cert.pem': 400,
   'PUT /cluster/tls/ca.pem': 400,
   'GET /cluster/tls/ca.pem': 404, // none is set

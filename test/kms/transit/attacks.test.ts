@@ -6,7 +6,7 @@ import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { expect } from '../../support/appliance.ts'
 import type { Rig } from '../../support/in-process.ts'
-import { ADMIN, logIn, say, switchWire, wiredRig } from './rig.ts'
+import { ADMIN, logIn, openTransit, say } from './rig.ts'
 
 const SECRET = Buffer.from('plaintext that somebody keeps').toString('base64')
 
@@ -14,10 +14,7 @@ describe('attacks', () => {
   let rig: Rig
   let [admin, web, ciphertext] = ['', '', '']
   before(async () => {
-    rig = await wiredRig()
-    await switchWire(rig, 'on')
-    admin = await logIn(rig, 'admin')
-    web = await logIn(rig, 'web')
+    ;({ rig, admin, web } = await openTransit())
     for (const [name, type] of [
       ['app', 'aes256-gcm96'],
       ['signer', 'ecdsa-p256'],
@@ -185,7 +182,7 @@ describe('attacks', () => {
     assert.ok(caller)
     const { text } = tokens.issue(caller, 'userpass', 60)
     await expect(204, rig.call('POST', '/lock', { as: 'admin' }))
-    assert.throws(() => tokens.secretOf('COFRAAAAAAAAAAAAAAAA'), { code: 'unavailable' })
+    assert.throws(() => tokens.accessKey('COFRAAAAAAAAAAAAAAAA').secret, { code: 'unavailable' })
     assert.throws(() => tokens.issue(caller, 'userpass', 60), { code: 'unavailable' })
     assert.throws(() => tokens.read(text), { code: 'unavailable' })
   })

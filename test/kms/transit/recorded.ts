@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = process.env.COFFER_VECTORS ?? new URL('../../../../shared/vectors', import.meta.url).pathname
-const DIRECTORY = join(root, 'transit')
+export const DIRECTORY = join(root, 'transit')
 
 /** In CI they must be there. */
 export const skip = !existsSync(DIRECTORY) && process.env.CI !== 'true' && 'to run this: the shared vectors'

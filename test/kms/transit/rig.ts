@@ -17,6 +17,13 @@ export async function wiredRig(): Promise<Rig> {
   return rig
 }
 
+/** With the API switched on, and a token of each user. */
+export async function openTransit(): Promise<{ rig: Rig; admin: string; web: string }> {
+  const rig = await wiredRig()
+  await switchWire(rig, 'on')
+  return { rig, admin: await logIn(rig, 'admin'), web: await logIn(rig, 'web') }
+}
+
 export const switchWire = (rig: Rig, transit: 'on' | 'off') =>
   expect(204, rig.call('PUT', '/config/interfaces', { as: 'admin', json: { transit, tokenHours: 24 } }))
 
@@ -38,6 +45,13 @@ export async function say(
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   return { status, body: bytes.length === 0 ? null : JSON.parse(String(bytes)) }
+}
+
+/** Data of an answer to a request below `transit/` that must succeed. */
+export async function ask(rig: Rig, token: string, path: string, body?: object, method = 'POST') {
+  const said = await say(rig, method, `transit/${path}`, { token, ...(body && { body }) })
+  assert.equal(said.status, 200, `${path}: ${JSON.stringify(said.body)}`)
+  return said.body.data
 }
 
 export async function logIn(rig: Rig, user: 'admin' | 'web', password = user === 'admin' ? ADMIN : OPERATOR) {

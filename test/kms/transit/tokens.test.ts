@@ -122,6 +122,40 @@ describe('tokens', () => {
     assert.ok(!(await lives(keys[1].token)))
   })
 
+  test('a token that would have fewer rights or uses than its user is refused, one of the same rights is made', async () => {
+    const create = (user: 'admin' | 'web', body: object) =>
+      logIn(rig, user).then((token) => say(rig, 'POST', 'auth/token/create', { token, body }))
+    for (const [error, user, restriction] of [
+      [/^num_uses is not offered/, 'web', { num_uses: 1 }],
+      [/^num_uses is not offered/, 'web', { num_uses: '3', period: '24h' }],
+      [/^number of uses cannot be negative$/, 'web', { num_uses: -1 }],
+      [/^no_default_policy is not offered$/, 'web', { no_default_policy: true }],
+      [/^child policies must be subset of parent$/, 'web', { policies: ['operator', 'administrator'] }],
+      [/^child policies must be subset of parent$/, 'admin', { policies: ['operator'] }],
+      [/^child policies must be subset of parent$/, 'web', { policies: ['autounseal'], period: '24h' }],
+      [/^policies must include operator/, 'web', { policies: ['default'] }],
+      [/^policies must include administrator/, 'admin', { policies: 'default' }],
+      [/expected type 'slice'$/, 'web', { policies: [1] }],
+      [/^explicit_max_ttl is not offered with a period/, 'web', { explicit_max_ttl: '1h', period: '24h' }],
+    ] as const) {
+      const { status, body } = await create(user, restriction)
+      assert.deepEqual([status, body.errors?.length], [400, 1], JSON.stringify(restriction))
+      assert.match(body.errors[0], error)
+    }
+    const { json } = await rig.call('GET', '/users/web/access-keys', as('web'))
+    assert.deepEqual(
+      json().filter(({ name }: { name: string }) => name === 'token'),
+      [],
+    )
+    for (const policies of [undefined, null, [], ['operator'], 'Operator', ['default', ' operator']]) {
+      const { status, body } = await create('web', { policies, num_uses: 0, no_default_policy: false })
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.deepEqual(body.auth.policies, ['default', 'operator'])
+    }
+    const { body } = await create('web', { ttl: '2h', explicit_max_ttl: '10m' })
+    assert.ok(body.auth.lease_duration <= 600)
+  })
+
   test('a token of a period is an access key, which does not expire', async () => {
     await newUser('seal')
     const token = await tokenOf('seal')

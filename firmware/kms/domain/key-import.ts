@@ -1,4 +1,4 @@
-/** Generates and imports keys. Contract sections 4.4 and 4.5. */
+/** Checks the mechanisms of a new key, and imports key material. Keys are generated in keys.ts. Contract sections 4.4 and 4.5. */
 
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
