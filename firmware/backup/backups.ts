@@ -11,7 +11,7 @@ import { removeSnapshot } from '../store/snapshot.ts'
 import type { Vault } from '../store/vault.ts'
 import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import type { ChatBackups, ChatCopy } from './chat.ts'
-import { defaultFormat, type Omitted, omittedByNethsm } from './nethsm/omissions.ts'
+import { lostData, type Omitted, omittedByNethsm } from './nethsm/omissions.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { type Restoration, replaceRecords } from './replacement.ts'
 import { EMPTY_REPORT, parseReport, type RestoreReport } from './restore-report.ts'
@@ -76,12 +76,26 @@ export class Backups {
   }
 
   get defaultFormat(): BackupFormat {
-    return defaultFormat(this.omittedByNethsm)
+    return this.lostByNethsm.length > 0 ? 'coffer' : 'nethsm'
+  }
+
+  /** Data for which the default is the own form. */
+  get lostByNethsm(): readonly Omitted[] {
+    return lostData(this.omittedByNethsm)
   }
 
   get omittedByNethsm(): readonly Omitted[] {
-    const { session, device } = this.#open()
-    return omittedByNethsm({ device, records: session.vault, hasChat: this.#hasChat })
+    return this.#omittedByNethsm(this.#open())
+  }
+
+  #omittedByNethsm({ session, device }: OpenStore & { session: OpenSession }): Omitted[] {
+    const { vault, domain } = session
+    return omittedByNethsm({
+      device,
+      records: vault,
+      hasChat: this.#hasChat,
+      hasKeyVersions: domain.keys?.haveVersions ?? false,
+    })
   }
 
   /** When the last complete one was sent to its end, in milliseconds since 1970; null for never. */
@@ -99,7 +113,7 @@ export class Backups {
   #noted(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     const bytes = new TextEncoder().encode(`${this.#services.clock.now()}`)
     return passOn(stream, ({ done }) => {
-      if (done) this.#services.records.keep('keeping the time of the backup', (area) => area.put(LAST_BACKUP, bytes))
+      if (done) this.#services.records.keep('store the time of the backup', (area) => area.put(LAST_BACKUP, bytes))
     })
   }
 
@@ -129,13 +143,13 @@ export class Backups {
 
   #makeForNetHsm(session: OpenSession, lockedDomainKey: LockedDomainKey): Backup {
     const { deviceId, random } = this.#services
-    const { store, device } = this.#open(session)
+    const open = this.#open(session)
+    const { store, device } = open
     const backupKey = expectBackupKey(session.vault)
     const { domainKey } = session.vault
     const stream = writeForNetHsm({ store, device, deviceId, domainKey, lockedDomainKey, backupKey, random })
     this.#abort = () => stream.abort()
-    const omitted = omittedByNethsm({ device, records: session.vault, hasChat: this.#hasChat })
-    return { stream, format: 'nethsm', omitted }
+    return { stream, format: 'nethsm', omitted: this.#omittedByNethsm(open) }
   }
 
   #write(session: OpenSession, chat: ChatCopy | null): AsyncIterable<Uint8Array> {

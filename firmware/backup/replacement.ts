@@ -88,8 +88,8 @@ async function replaceOnAll(
     const backup = await verifyBackup(source, { passphrase, current, pool, cost, warn })
     try {
       if (backup.rows === null)
-        throw new CofferError('unavailable', 'In a cluster backups can be restored that were made with format=coffer')
-      if (backup.chatPieces !== null) warn('the chat of the backup was left out: it is no matter of the cluster')
+        throw new CofferError('unavailable', 'Cannot restore in a cluster: the backup must be made with format=coffer')
+      if (backup.chatPieces !== null) warn('chat in the backup was skipped: clusters do not replicate the chat')
       assertAuthorized()
       await replica.replaceAll(backup.rows())
     } finally {

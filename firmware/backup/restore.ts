@@ -2,6 +2,7 @@
 
 import { CofferError } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
+import { forEachInSlices } from '../base/slices.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import {
   ATTENDED,
@@ -20,7 +21,7 @@ import { removeWaiting } from './nethsm/pending-import.ts'
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { type OpenBackup, openBackup, readSalt, recognise, type Source } from './reader.ts'
 import { putReport } from './restore-report.ts'
-import { type BackupCredentials, checkInSlices, keyFor, type VerifiedBackup } from './verification.ts'
+import { type BackupCredentials, keyFor, type VerifiedBackup } from './verification.ts'
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
 export async function verifyBackup(open: () => Source, access: BackupCredentials): Promise<VerifiedBackup> {
@@ -36,7 +37,7 @@ export async function verifyBackup(open: () => Source, access: BackupCredentials
     const { header } = backup
     let hasChat = false
     try {
-      await checkInSlices(backup.records(), (record) => {
+      await forEachInSlices(backup.records(), (record) => {
         if ('name' in record && !isDeviceRecord(record.name))
           throw new CofferError(
             'invalid',

@@ -14,7 +14,13 @@ import type { Vault } from '../store/vault.ts'
 export interface OpenStore {
   store: StoreFile
   device: DeviceArea
-  session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void }; node: Shared | null } | null
+  session: { vault: Vault; domain: BackedUp; node: Shared | null } | null
+}
+
+interface BackedUp {
+  flush(slowly: boolean): Promise<void> | void
+  /** Absent in tests without keys. */
+  readonly keys?: { readonly haveVersions: boolean }
 }
 
 /** Present in a cluster: a replacement of the records is made on every node. */

@@ -1,14 +1,11 @@
 /** A backup, in either form, as restoring sees it. Contract section 8.3. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../base/error.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import type { Row, Rows } from '../store/store.ts'
 import type { BackupKey, Derivation } from './backup-key.ts'
 import type { ChatPiece } from './chat.ts'
-
-const SLICE_MS = 10 // of verification, between which requests are served
 
 /** A backup that is whole and of which every bit is the one that was written. */
 export interface VerifiedBackup {
@@ -33,17 +30,6 @@ export interface BackupCredentials extends Derivation {
   current: BackupKey | null
   /** Called for what is left out. */
   warn: (message: string) => void
-}
-
-/** Calls `check` for each; requests are served in between. */
-export async function checkInSlices<T>(items: Iterable<T>, check: (item: T) => void): Promise<void> {
-  let until = performance.now() + SLICE_MS
-  for (const item of items) {
-    check(item)
-    if (performance.now() < until) continue
-    await nextTurn()
-    until = performance.now() + SLICE_MS
-  }
 }
 
 export async function keyFor(

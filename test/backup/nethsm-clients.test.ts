@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createDecipheriv, createPublicKey, hash, randomBytes, verify } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { expect, stateOf } from '../support/appliance.ts'
@@ -15,6 +15,7 @@ import { needsPython, PYTHON } from '../support/tools.ts'
 import { BACKUP, credentialsOf, fillStore, UNLOCK } from './fill-store.ts'
 
 const run = promisify(execFile)
+const NITROPY = join(dirname(PYTHON), 'nitropy')
 const ADMIN = credentialsOf('admin')
 const SIGNER = credentialsOf('signer')
 
@@ -208,4 +209,53 @@ test('the published reader reads our backups, and who has both passphrases all t
       assert.deepEqual(key.cert, [cert.headers['content-type'], cert.bytes.toString('hex')])
     }
   }
+})
+
+test('the published command line validates and restores a backup of rotated keys, which has version 1 of each', {
+  ...needsPython(),
+  timeout: 180_000,
+}, async (t) => {
+  const data = makeDataDirectory(t)
+  await fillStore(data, 20)
+  const coffer = start(t, data)
+  await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+  for (const id of ['rotated', 'trimmed']) {
+    const key = { id, type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+    await expect(201, coffer.call('POST', '/keys/generate', { as: ADMIN, json: key }))
+    for (let n = 0; n < 2; n++) await expect(201, coffer.call('POST', `/keys/${id}/versions`, { as: ADMIN }))
+  }
+  const limits = { minDecryption: 2, minEncryption: 2, minAvailable: 2 }
+  await expect(204, coffer.call('PUT', '/keys/trimmed/versions', { as: ADMIN, json: limits }))
+  const publicOf = async (at: Coffer) =>
+    (await expect(200, at.call('GET', '/keys/rotated/public.pem', { as: ADMIN }))).text()
+  const pem = await publicOf(coffer)
+  const saver = credentialsOf('saver')
+  const { bytes, headers } = await expect(200, coffer.call('POST', '/system/backup?format=nethsm', { as: saver }))
+  assert.equal(headers['coffer-backup-omits'], 'key-versions')
+  const path = join(makeDataDirectory(t), 'backup')
+  writeFileSync(path, bytes)
+
+  const nethsm = async (...parameters: string[]) =>
+    (await run(NITROPY, ['nethsm', ...parameters], { env: { PATH: process.env.PATH, HOME: makeDataDirectory(t) } }))
+      .stdout
+  assert.match(await nethsm('validate-backup', '--backup-passphrase', BACKUP, path), /metadata and content are valid/)
+  const { keys } = await callPython<Read>('read', path, BACKUP, UNLOCK)
+  assert.equal(keys.rotated?.public, pem)
+  assert.equal(keys.trimmed, undefined)
+  assert.equal(Object.keys(keys).length, 21)
+
+  const other = start(t)
+  const { host, port } = await other.target()
+  const target = ['--host', `${host}:${port}`, '--no-verify-tls']
+  assert.match(await nethsm(...target, 'restore', '--backup-passphrase', BACKUP, path), /Backup restored/)
+  await expect(204, other.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+  assert.equal(await publicOf(other), pem)
+  const versions: { latest: number } = await json(other, '/keys/rotated/versions')
+  assert.equal(versions.latest, 1)
+  await expect(404, other.call('GET', '/keys/trimmed/versions', { as: ADMIN }))
+  const message = randomBytes(32)
+  const call = { as: SIGNER, json: { mode: 'EdDSA', message: message.toString('base64') } }
+  const signed = await expect(200, other.call('POST', '/keys/rotated/sign', call))
+  const signature = Buffer.from(signed.json<{ signature: string }>().signature, 'base64')
+  assert.ok(verify(null, message, pem, signature))
 })

@@ -28,6 +28,9 @@ const SETTINGS = [
   ['ntp', '/config/ntp', { ntpIP: '192.0.2.9' }, 'nethsm'],
   ['console', '/config/console', { status: 'off' }, 'nethsm'],
   ['outgoing', '/config/outgoing', { resolvers: ['192.0.2.9'] }, 'nethsm'],
+  ['acme', '/config/acme', { termsAgreed: true }, 'nethsm'],
+  ['syslog', '/config/syslog', { port: 6515 }, 'nethsm'],
+  ['mail', '/config/mail', { alerts: ['disk'] }, 'nethsm'],
   ['interfaces', '/config/interfaces', { transit: 'on', tokenHours: 24 }, 'nethsm'],
 ] as const
 
@@ -58,6 +61,12 @@ test('settings that are the defaults again are no omission', async (t) => {
     ['/config/console', { status: 'on' }],
     ['/config/outgoing', { resolvers: ['192.0.2.9'] }],
     ['/config/outgoing', { resolvers: [] }],
+    ['/config/acme', { termsAgreed: true }],
+    ['/config/acme', { termsAgreed: false }],
+    ['/config/syslog', { port: 6515 }],
+    ['/config/syslog', { port: 6514 }],
+    ['/config/mail', { alerts: [] }],
+    ['/config/mail', { alerts: null }],
   ] as const)
     assert.equal(await rig.status('PUT', path, { as: 'admin', json }), 204)
   assert.deepEqual(await statusOf(rig, 'admin'), { defaultFormat: 'nethsm', nethsmOmits: [] })

@@ -13,7 +13,7 @@ import { buildForTests } from '../support/build.ts'
 import { ADMIN, openRig, type Rig } from '../support/in-process.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { ADMINISTRATOR, forge } from './forge.ts'
-import { BACKUP, furnishedRig, OTHER_DEVICE, restore, takeBackup, unlock } from './rig.ts'
+import { BACKUP, furnishedRig, OTHER_DEVICE, restore, restoredElsewhere, takeBackup, unlock } from './rig.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 
@@ -148,8 +148,7 @@ test('the vocabulary is part of a backup in this form', async (t) => {
   const rig = await furnishedRig(t)
   assert.equal(await rig.status('PUT', '/config/vocabulary', { as: 'admin', json: { members: 'reference' } }), 204)
   const backup = await takeBackup(rig, 'nethsm')
-  const fresh = await openRig(t, OTHER_DEVICE)
-  assert.equal((await restore(fresh, { backupPassphrase: BACKUP }, backup, { as: undefined })).status, 204)
+  const fresh = await restoredElsewhere(t, backup)
   await unlock(fresh)
   assert.equal(fresh.appliance.configuration.members, 'reference')
   assert.deepEqual(reportOf(fresh), { leftOut: [], more: 0 })

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import type { BackupFormat } from '../../firmware/backup/backups.ts'
 import type { Reply } from '../support/client.ts'
-import { type Call, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
+import { type Call, openRig, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import { copyOpenStore } from '../support/open-store.ts'
 
 export const BACKUP = 'what opens backups'
@@ -35,6 +35,14 @@ export const form = (args: unknown, backup: Uint8Array<ArrayBuffer>, name = 'bac
 
 export const restore = (rig: Rig, args: unknown, backup: Uint8Array<ArrayBuffer>, call: Call = {}): Promise<Reply> =>
   rig.call('POST', '/system/restore', { as: 'admin', ...call, body: form(args, backup) })
+
+/** A new appliance with another device key, Locked, that has restored the backup. */
+export async function restoredElsewhere(t: TestContext, backup: Uint8Array<ArrayBuffer>): Promise<Rig> {
+  const rig = await openRig(t, OTHER_DEVICE)
+  const { status, text } = await restore(rig, { backupPassphrase: BACKUP }, backup, { as: undefined })
+  if (status !== 204) throw new Error(`restore: ${status} ${text()}`)
+  return rig
+}
 
 export async function unlock(rig: Rig, passphrase = UNLOCK): Promise<void> {
   const { status, text } = await rig.call('POST', '/unlock', { json: { passphrase } })

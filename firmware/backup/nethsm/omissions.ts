@@ -5,7 +5,18 @@ import type { Ntp } from '../../channel/protocol.ts'
 import { DEFAULT_INTERFACES, type Interfaces } from '../../configuration/configuration.ts'
 import type { Records } from '../../kms/domain/collections.ts'
 import { decodeUser } from '../../kms/domain/user-record.ts'
-import { CLUSTER_TLS_IDENTITY, CONSOLE, type DeviceArea, INTERFACES, NTP, OUTGOING } from '../../store/device-area.ts'
+import {
+  ACME,
+  CLUSTER_TLS_IDENTITY,
+  CONSOLE,
+  type DeviceArea,
+  INTERFACES,
+  MAIL,
+  NTP,
+  OUTGOING,
+  SYSLOG,
+  SYSLOG_TLS_IDENTITY,
+} from '../../store/device-area.ts'
 import { readBackupKey } from '../backup-key.ts'
 
 /** `chat` is also left out of a backup in our own form when the chat could not copy its files. */
@@ -16,8 +27,12 @@ export const OMITTABLE = [
   'console',
   'cluster-tls',
   'outgoing',
+  'acme',
+  'syslog',
+  'mail',
   'interfaces',
   'access-keys',
+  'key-versions',
 ] as const
 export type Omitted = (typeof OMITTABLE)[number]
 
@@ -25,20 +40,20 @@ export type Omitted = (typeof OMITTABLE)[number]
  * Data that a restore could not bring back in another way. The others are single settings: published clients, which read
  * the form of a NetHSM alone, make their backups with a time server set as well.
  */
-const DATA: ReadonlySet<Omitted> = new Set(['chat', 'namespace-quotas', 'access-keys'])
+const DATA: ReadonlySet<Omitted> = new Set(['chat', 'namespace-quotas', 'access-keys', 'key-versions'])
 
-/** The form of a backup for which none is asked. */
-export const defaultFormat = (omitted: readonly Omitted[]): 'coffer' | 'nethsm' =>
-  omitted.some((name) => DATA.has(name)) ? 'coffer' : 'nethsm'
+/** Reasons why a backup for which no form is asked has our own. */
+export const lostData = (omitted: readonly Omitted[]): Omitted[] => omitted.filter((name) => DATA.has(name))
 
 interface Present {
   device: DeviceArea
   records: Records
   hasChat: boolean
+  hasKeyVersions: boolean
 }
 
 /** In the order of `OMITTABLE`; empty where a backup in the form of a NetHSM is complete. */
-export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[] {
+export function omittedByNethsm({ device, records, hasChat, hasKeyVersions }: Present): Omitted[] {
   const setting = <T>(name: string): Partial<T> => {
     const bytes = device.get(name)
     return bytes === null ? {} : (JSON.parse(new TextDecoder().decode(bytes)) as T)
@@ -52,8 +67,12 @@ export function omittedByNethsm({ device, records, hasChat }: Present): Omitted[
     console: setting<{ enabled: boolean }>(CONSOLE).enabled === false,
     'cluster-tls': device.has(CLUSTER_TLS_IDENTITY),
     outgoing: device.has(OUTGOING),
+    acme: device.has(ACME),
+    syslog: device.has(SYSLOG) || device.has(SYSLOG_TLS_IDENTITY),
+    mail: device.has(MAIL),
     interfaces: transit === 'on' || tokenHours !== DEFAULT_INTERFACES.tokenHours,
     'access-keys': hasAccessKeys(records),
+    'key-versions': hasKeyVersions,
   }
   return OMITTABLE.filter((name) => present[name])
 }

@@ -5,6 +5,7 @@
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../../base/secret.ts'
+import { forEachInSlices } from '../../base/slices.ts'
 import { openGcm } from '../../crypto/gcm.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import {
@@ -24,7 +25,7 @@ import type { Rows } from '../../store/store.ts'
 import { BACKUP_COLLECTIONS } from '../container.ts'
 import type { Source } from '../reader.ts'
 import { omissionText, putReport } from '../restore-report.ts'
-import { type BackupCredentials, checkInSlices, keyFor, type VerifiedBackup } from '../verification.ts'
+import { type BackupCredentials, keyFor, type VerifiedBackup } from '../verification.ts'
 import { type BackupEntry, damaged, type Origin, openBackup, readPreamble } from './container.ts'
 import { readPath } from './paths.ts'
 import { putCounts, putWaiting, removeWaiting } from './pending-import.ts'
@@ -96,7 +97,7 @@ interface OpenedArchive {
 export async function inspect(entries: Iterable<BackupEntry>, origin: Origin): Promise<OpenedArchive> {
   const settings = new Map<string, Uint8Array>()
   let unattended: Uint8Array | null = null
-  await checkInSlices(entries, ({ path, value }) => {
+  await forEachInSlices(entries, ({ path, value }) => {
     const place = readPath(path, origin.deviceId)
     if (place === undefined) throw damaged()
     if (place === null) return

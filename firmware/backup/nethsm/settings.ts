@@ -9,6 +9,7 @@ import type { Network } from '../../channel/protocol.ts'
 import { type Logging, NO_LOG_HOST } from '../../configuration/configuration.ts'
 import { networkProblem } from '../../configuration/network-check.ts'
 import { MEMBERS, type Vocabulary } from '../../configuration/vocabulary.ts'
+import { certificatesIn } from '../../crypto/encoding/certificates.ts'
 import { encodePem } from '../../crypto/encoding/pem.ts'
 import { assertServable } from '../../crypto/tls/context.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
@@ -146,9 +147,8 @@ function parseCertificate(der: Uint8Array): Uint8Array {
 }
 
 export function encodeCertificates(pem: string): Uint8Array {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? []
-  const parts = blocks.flatMap((block) => {
-    const der = new Uint8Array(new X509Certificate(block).raw)
+  const parts = certificatesIn(pem).flatMap(({ raw }) => {
+    const der = new Uint8Array(raw)
     const length = new DataView(new ArrayBuffer(CERTIFICATE_LENGTH_BYTES))
     length.setUint32(0, der.length)
     return [new Uint8Array(length.buffer), der]

@@ -17,6 +17,7 @@ import { decodeBucket } from '../../kms/domain/key-counts.ts'
 import { decodeKey, decodePublic, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
 import { decodeNamespace } from '../../kms/domain/namespaces.ts'
 import { decodeUser } from '../../kms/domain/user-record.ts'
+import { lowestOf } from '../../kms/domain/version-record.ts'
 import { CLUSTER_CA, type DeviceArea, LOGGING, NETWORK, UNATTENDED, VOCABULARY } from '../../store/device-area.ts'
 import type { LockedDomainKey } from '../../store/key-slots.ts'
 import { createRowReader } from '../../store/sealed-row.ts'
@@ -189,6 +190,7 @@ function* domainEntries(
     const key = decodeKey(value)
     const { type, namespace, id } = key
     if (doomed.has(namespace)) continue
+    if (key.versions !== undefined && lowestOf(key.versions) > 1) continue // a NetHSM has version 1 of a key
     const metadata = { ...key, operations: Math.min(key.operations + (stored.get(slot) ?? 0), OPERATIONS_MAX) }
     const name = keyName(namespace, id)
     const pair = { type, public: decodePublic(value), private: find('privateKeys', name) }
