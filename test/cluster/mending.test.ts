@@ -89,7 +89,7 @@ test('a cluster of three', async (t) => {
   await t.test('one whose etcd has lost its data signs on, and starts none that is empty', async () => {
     await signs(second, 'stays')
     assert.equal(second.etcdPid(), null)
-    assert.match(second.output(), /none is started empty under the name of one that was there/)
+    assert.match(second.output(), /an empty member must not take its name/)
     assert.equal(await statusOf(second, 'POST', '/keys/generate', key('here')), 503)
   })
 
@@ -160,13 +160,14 @@ test('a cluster of three', async (t) => {
         renameSync(`${etcdOf(node)}.old`, etcdOf(node))
       }
       for (const node of nodes) node.start()
-      for (const node of nodes) await until('refusal', () => /it is older than what this node has/.test(node.output()))
+      for (const node of nodes)
+        await until('refusal', () => /they are older than those of this node/.test(node.output()))
       for (const node of nodes) {
         await signs(node, 'latest')
         assert.equal(await statusOf(node, 'POST', '/keys/generate', key('more')), 500)
         assert.match(
           (await node.call('GET', '/health/diagnose', { as: ADMIN })).text(),
-          /older than what this node has/,
+          /older than those of this node/,
         )
       }
       await expect(204, first.call('POST', '/cluster/force-new', { as: `unlock:${UNLOCK_PASSPHRASE}` }))

@@ -65,7 +65,7 @@ export function createUpkeep({ etcd, nowMs, freeBytes, onProblem, onDone }: Upke
     const before = problem
     problem = spaceAlarms.length === 0 ? null : problemOf(status)
     if (before === null && problem !== null) onProblem(problem)
-    if (before !== null && problem === null) onDone('there is room in the database of the cluster again')
+    if (before !== null && problem === null) onDone('the database of the cluster has room again')
   }
 
   /** True where it has. */

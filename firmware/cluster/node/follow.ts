@@ -62,7 +62,7 @@ export function createFollowing({ link, services, lostMs, onContact, onRefusal }
       replicate: vault.replicate,
       position: openPosition(device),
       least: leastOf(device),
-      onTrouble: (what) => log.error('cluster', `following the others: ${what}`),
+      onTrouble: (what) => log.error('cluster', `cannot follow the cluster: ${what}`),
       onBeat: () => onContact(replica.lostMs),
     })
     return {

@@ -68,9 +68,9 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
     try {
       const copy = vault.replicate(() => Promise.reject(new CofferError('unavailable', 'Service not available')))
       const changes = await drainLocalEtcd({ etcd: node.client, domainKey, copy, random, position })
-      if (changes > 0) log.info('general', `${changes} changes came from the etcd of this node`)
+      if (changes > 0) log.info('general', `read ${changes} more changes from the local etcd`)
     } catch (error) {
-      log.warning('general', `nothing more was taken from the etcd of this node: ${describe(error)}`)
+      log.warning('general', `cannot drain the local etcd: ${describe(error)}`)
     } finally {
       vault.close() // and the key with it
     }
@@ -88,7 +88,7 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
         disk.device.remove(CLUSTER_POSITION)
       })
       node.end()
-      log.warning('general', 'this node goes on alone, with all that it had of its cluster')
+      log.warning('general', 'this node is standalone with its copy of the records')
       await node.service?.erase()
     } finally {
       await options.startAgain()
@@ -115,7 +115,7 @@ export function createLeaving(node: ClusterNode, options: LeavingOptions): Leavi
       if (membership?.stage !== 'member' || service === null) return erase()
       node.end() // what is heard of the removal is no news
       const isRemoved = await sayFarewell(service.socket, membership.memberId)
-      if (!isRemoved) log.warning('general', 'the other members could not be told that this node goes')
+      if (!isRemoved) log.warning('general', 'cannot tell the other members that this node leaves')
       try {
         await erase()
       } catch (error) {

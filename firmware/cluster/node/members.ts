@@ -203,7 +203,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       if (error.code !== 'unavailable' || node.lostMs < GIVEN_UP_MS) throw refusalOf(error)
-      log.warning('general', 'the others do not answer and are not told of the new address: set it at one of them')
+      log.warning('general', 'cannot tell the other members the new address of this node: set it on one of them')
       return false
     }
   }
@@ -213,7 +213,7 @@ export function createMembers(node: ClusterNode, options: MembersOptions): Membe
     try {
       if (isTold) await node.client.updateMember(memberId, [peerUrl])
     } catch (error) {
-      log.error('general', `the others look for this node at an address that it did not get: ${describe(error)}`)
+      log.error('general', `cannot restore the address of this node at the other members: ${describe(error)}`)
     }
     node.noteUrl([{ id: memberId, urls: [peerUrl] }])
   }

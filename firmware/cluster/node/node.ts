@@ -66,7 +66,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
   let watch: { contact: Heartbeat; client: Etcd; upkeep: Upkeep; stop: AbortController } | null = null
 
   const membership = (): Membership | null => {
-    const held = store.records.read('reading what is known of the cluster', openMembershipOf)
+    const held = store.records.read('read the cluster membership', openMembershipOf)
     return held === undefined || held?.stage === 'joining' ? null : held
   }
 
@@ -92,7 +92,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
         return await defined(service).run({ how: 'run', name, peerUrl, token, members: [], tls })
       } catch (error) {
         const problem = describe(error)
-        if (problem !== said) log.error('general', `the etcd of this node does not run: ${problem}`)
+        if (problem !== said) log.error('general', `cannot run the local etcd: ${problem}`)
         said = problem
         if (error instanceof CofferError && error.code === 'conflict') return
       }
@@ -120,7 +120,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     const held = membership()
     if (held === null) return
     end()
-    store.records.keep('noting that this node was removed', (device) =>
+    store.records.keep('store that this node was removed', (device) =>
       openMembership(device).put({ ...held, stage: 'removed' }),
     )
     options.leaveFailed(REMOVED)
@@ -170,7 +170,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
       const held = membership()
       const peerUrl = members.find(({ id }) => held !== null && sameId(id, held.memberId))?.urls[0]
       if (held === null || peerUrl === undefined || peerUrl === held.peerUrl) return
-      store.records.keep('noting where the others find this node', (device) =>
+      store.records.keep('store the peer URL of this node', (device) =>
         openMembership(device).put({ ...held, peerUrl }),
       )
       configuration.peers.host = hostOf(peerUrl)

@@ -62,12 +62,12 @@ export function createApplier(options: ApplierOptions): Applier {
   /** Throws Refusal where this node has what the cluster has not. */
   function needsAll(entry: KeyValue, { head, generation, id }: ClusterHead): boolean {
     const own = copy.head()
-    if (head.n < own.n) throw new IntegrityError('it is older than what this node has')
+    if (head.n < own.n) throw new IntegrityError('they are older than those of this node')
     if (position === null) expectLeast(head, least)
     if (position === null || position.generation !== generation) return true
     expectNotOlder(entry, position.revision)
     if (head.n === own.n && position.id !== id)
-      throw new IntegrityError('its newest change is another than the one that this node has')
+      throw new IntegrityError('their newest change differs from that of this node')
     if (head.n === own.n && !areSameSets(head.sets, own.sets)) return true // written when damage was taken for granted
     return isIncomplete || !isWhole()
   }
@@ -144,7 +144,7 @@ export function createApplier(options: ApplierOptions): Applier {
       })
       const written = writes.find(({ key }) => key === HEAD_KEY)
       if (written === undefined) {
-        if (records.length > 0) throw new IntegrityError('records were changed without their head')
+        if (records.length > 0) throw new IntegrityError('records changed without a new head')
         return // of a generation that is on its way
       }
       const newest = heads.open(expectHead(written.value))
@@ -167,26 +167,26 @@ export function createApplier(options: ApplierOptions): Applier {
 function* compared(comparison: CopyComparison, page: readonly KeyValue[]): Generator<void> {
   for (const { key, value } of page) {
     const place = parseRecordKey(key)
-    if (place === null) throw new IntegrityError('a record lies where there is no place for one')
+    if (place === null) throw new IntegrityError('a record has an unknown key')
     yield* comparison.add(place.collection, { slot: place.slot, sealed: value })
   }
 }
 
 function expectLeast(head: Head, least: Head | null): void {
   if (least === null || head.n > least.n) return
-  if (head.n < least.n) throw new IntegrityError('it is older than it was when this node was registered')
+  if (head.n < least.n) throw new IntegrityError('they are older than when this node was registered')
   if (!areSameSets(head.sets, least.sets))
-    throw new IntegrityError('its records are not those that it had when this node was registered')
+    throw new IntegrityError('they differ from those at the time this node was registered')
 }
 
 export function expectHead<T>(head: T | null): T {
-  if (head === null) throw new IntegrityError('its head is missing')
+  if (head === null) throw new IntegrityError('the head is missing')
   return head
 }
 
 /** An etcd whose disks were put back would be watched in silence, until it comes to the revisions that it had. */
 export function expectNotOlder(entry: KeyValue | null, revision: number): void {
-  if (expectHead(entry).revision < revision) throw new IntegrityError('it is older than what this node has')
+  if (expectHead(entry).revision < revision) throw new IntegrityError('they are older than those of this node')
 }
 
 /** This node's own change is adopted as it was decided. The one that came must equal it; removing a missing record is no change. */
@@ -197,6 +197,7 @@ function ownSteps({ writes, draft }: Proposal, records: readonly (Step & { key: 
     came.delete(key)
     return value === null ? sealed === null : sealed !== null && equalBytes(value, sealed)
   }
-  if (!writes.every(isSame) || came.size > 0) throw new IntegrityError('a change of this node came with other records')
+  if (!writes.every(isSame) || came.size > 0)
+    throw new IntegrityError('a change of this node arrived with other records')
   return draft.steps
 }

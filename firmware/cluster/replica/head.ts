@@ -54,9 +54,9 @@ export function createHeadSealer(domainKey: Uint8Array, random: Random): HeadSea
       ),
     open(sealed) {
       const opened = unseal(key, sealed)
-      if (opened === null) throw new IntegrityError('its head was not written by a member')
+      if (opened === null) throw new IntegrityError('the head was not written by a member')
       const { minimum, head, generation, id, member } = JSON.parse(new TextDecoder().decode(opened)) as Stored
-      if (minimum > FORMAT) throw new IntegrityError('it takes newer software: update this node', undefined, true)
+      if (minimum > FORMAT) throw new IntegrityError('they need newer software: update this node', undefined, true)
       return { generation, id, member, head: headOf(head) }
     },
     close: () => wipe(key),

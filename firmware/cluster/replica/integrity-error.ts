@@ -6,7 +6,7 @@ export class IntegrityError extends Error {
   readonly isOutdated: boolean
 
   constructor(why: string, cause?: unknown, isOutdated = false) {
-    super(`What the cluster holds is refused: ${why}`, cause === undefined ? undefined : { cause })
+    super(`Cannot accept the records of the cluster: ${why}`, cause === undefined ? undefined : { cause })
     this.name = 'Refusal'
     this.isOutdated = isOutdated
   }

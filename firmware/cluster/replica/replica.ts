@@ -226,7 +226,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     const what = defined(syncFailure.what)
     if (isNew) options.onTrouble(what)
     standing.noteDelay()
-    if (syncFailure.isHopeless) refuse(new IntegrityError(`this node cannot adopt it (${what})`, error))
+    if (syncFailure.isHopeless) refuse(new IntegrityError(`this node cannot apply them (${what})`, error))
   }
 
   function refuse(refusal: IntegrityError): void {

@@ -157,10 +157,10 @@ test('what one node’s index fails over it tries again a few times, then refuse
   const metrics = async () =>
     (await b.rig.call('GET', '/metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text()
   await until('it is told', () => b.rig.appliance.replica?.syncFailure !== null)
-  assert.match(await diagnosis(), /Not following the others for \d+ seconds: unexpected TypeError|cannot adopt it/)
+  assert.match(await diagnosis(), /Not following the others for \d+ seconds: unexpected TypeError|cannot apply them/)
   assert.match(await metrics(), /^coffer_cluster_behind_seconds (0\.\d*[1-9]|[1-9])/m)
   await until('it is refused', () => b.rig.appliance.replica?.state === 'refused')
-  const why = /refused: this node cannot adopt it \(unexpected TypeError\)/
+  const why = /records of the cluster: this node cannot apply them \(unexpected TypeError\)/
   assert.equal(b.rig.appliance.state, 'Operational')
   assert.equal((await sign(b, 'y')).status, 200)
   const refused = await label(b, 'y')
@@ -172,7 +172,7 @@ test('what one node’s index fails over it tries again a few times, then refuse
   const told = b.rig.entries.filter(({ level, source }) => level === 'error' && source === 'cluster')
   assert.deepEqual(
     told.map(({ message }) => message.replace(/^\[\d+\] /, '')),
-    ['following the others: unexpected TypeError', b.rig.appliance.replica!.refusal],
+    ['cannot follow the cluster: unexpected TypeError', b.rig.appliance.replica!.refusal],
   )
   assert.doesNotMatch(JSON.stringify(b.rig.entries), /secret label/)
   assert.equal(b.rig.appliance.replica!.n, n)

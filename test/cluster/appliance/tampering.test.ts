@@ -75,7 +75,7 @@ const recordIn = (contents: Contents, isIt: (key: string) => boolean): string =>
   [...contents.keys()].find((key) => key.includes('/keys/') && isIt(key))!
 
 for (const [what, tamper, why] of [
-  ['a record that is removed', ({ now }) => [[recordIn(now, () => true), null]], /without their head/],
+  ['a record that is removed', ({ now }) => [[recordIn(now, () => true), null]], /without a new head/],
   [
     'a record as it was before, with the head of then',
     ({ old, now }) => {
@@ -102,7 +102,7 @@ test('appliances refuse a change whose records are not those of its head, and si
   )
   isTampering = true
   assert.match((await label('lost')).text(), /not known/)
-  await expectRefused(nodes, /came with other records|damaged or not in its place/)
+  await expectRefused(nodes, /arrived with other records|damaged or not in its place/)
   await b.reopen(() => {})
   await unlock(b)
   await expectRefused([b], /damaged or not in its place/)
@@ -115,5 +115,5 @@ test('appliances refuse records that were taken away while one of them was away,
   await etcd.putAll([{ key: recordIn(now, () => true), value: null }])
   await etcd.compact((await etcd.get(HEAD)).revision)
   await unlock(b)
-  await expectRefused(nodes, /without their head|not those of their head/)
+  await expectRefused(nodes, /without a new head|not those of their head/)
 })

@@ -147,7 +147,7 @@ test('what only its head can tell, a node that has joined finds out before it fo
   await until('it is refused', async () => {
     const { status, text } = await b.rig.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
     assert.ok(status === 503 || status === 500, text())
-    return status === 500 && /older than it was when this node was registered/.test(text())
+    return status === 500 && /older than when this node was registered/.test(text())
   })
   assert.equal(b.rig.appliance.state, 'Locked')
 })

@@ -39,7 +39,7 @@ interface Past {
 }
 
 const tamperings: [string, (past: Past) => Write[], RegExp][] = [
-  ['a record that lies there as it was before', ({ old, changed }) => [one(old, changed)], /without their head/],
+  ['a record that lies there as it was before', ({ old, changed }) => [one(old, changed)], /without a new head/],
   [
     'a record as it was before, with the head as it was then',
     ({ old, changed }) => [one(old, changed), one(old, HEAD)],
@@ -47,17 +47,17 @@ const tamperings: [string, (past: Past) => Write[], RegExp][] = [
   ],
   ['the head as it was before', ({ old }) => [one(old, HEAD)], /older change came/],
   ['the head as it is, once more', ({ now }) => [one(now, HEAD)], /older change came/],
-  ['a record that is gone, brought back', ({ old, removed }) => [one(old, removed)], /without their head/],
-  ['a record that is removed', ({ records }) => [{ key: records[0]!, value: null }], /without their head/],
+  ['a record that is gone, brought back', ({ old, removed }) => [one(old, removed)], /without a new head/],
+  ['a record that is removed', ({ records }) => [{ key: records[0]!, value: null }], /without a new head/],
   [
     'two records in each other’s places',
     ({ now, records }) => [
       { key: records[0]!, value: now.get(records[1]!)! },
       { key: records[1]!, value: now.get(records[0]!)! },
     ],
-    /without their head/,
+    /without a new head/,
   ],
-  ['garbage in a record', ({ records }) => [{ key: records[0]!, value: utf8('garbage') }], /without their head/],
+  ['garbage in a record', ({ records }) => [{ key: records[0]!, value: utf8('garbage') }], /without a new head/],
   [
     'garbage in a record and in the head',
     ({ records }) => [
@@ -141,7 +141,7 @@ test('refuses a change of a member whose records are not those that its head say
     )
   await assert.rejects(put(a, 'changes', 'newer'), failsWith('busy', /not known/))
   await until('both refuse', () => [a, b].every(({ replica }) => replica.state === 'refused'))
-  assert.match(a.refusals[0]!, /came with other records/)
+  assert.match(a.refusals[0]!, /arrived with other records/)
   assert.match(b.refusals[0]!, /damaged or not in its place/)
   assert.deepEqual(nodes.map(contentOf), contents)
   assert.equal(b.heard.get('changes'), 'new')
@@ -193,7 +193,7 @@ test('refuses an etcd whose disks were all put back to an older day, also when i
   for (const value of ['newer', 'new']) await put(a, 'changes', value)
 
   await putBack()
-  await expectRefused([a], /older than what this node has/, [contentOf(a)])
+  await expectRefused([a], /older than those of this node/, [contentOf(a)])
   stop(a)
 
   const begin = async (why: RegExp): Promise<void> => {
@@ -205,13 +205,13 @@ test('refuses an etcd whose disks were all put back to an older day, also when i
     await expectRefused([a], why, [before])
     stop(a)
   }
-  await begin(/older than what this node has/)
+  await begin(/older than those of this node/)
 
   // Another node, which has not seen the later days, goes on.
   const [other] = await openNodes(t, cluster, null)
   await put(other!, 'x', '1')
   await put(other!, 'x', '2')
-  await begin(/newest change is another/)
+  await begin(/newest change differs/)
   await put(other!, 'x', '3')
   await begin(/not those of their head/)
   assert.equal(get(other!, 'x'), '3')
