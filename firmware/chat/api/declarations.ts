@@ -40,6 +40,7 @@ import { topicDeclarations } from './topics.ts'
 import { typingDeclarations } from './typing.ts'
 import { uploadDeclarations, uploadMediaDeclarations } from './uploads.ts'
 import { userDeclarations } from './users.ts'
+import { webPushDeclarations } from './web-push.ts'
 
 /** Paths are below `/api/v1`. */
 export const DECLARATIONS: readonly AnyDeclaration[] = [
@@ -84,6 +85,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...typingDeclarations,
   ...uploadDeclarations,
   ...userDeclarations,
+  ...webPushDeclarations,
 ]
 
 /** Files and pages, with full paths. */

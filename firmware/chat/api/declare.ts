@@ -1,6 +1,7 @@
 /** Services of handlers, and the two ways to declare an endpoint. */
 
 import type { Log } from '../../base/log.ts'
+import type { WebPush } from '../outgoing/web-push.ts'
 import type { Declaration } from '../pipeline/declaration.ts'
 import type { Parameters } from '../pipeline/parameters.ts'
 import type { OwnerNotices } from '../realm/bots/owner-notices.ts'
@@ -17,6 +18,7 @@ export interface Services {
   /** Signs URLs that serve one file without credentials for a minute. */
   readonly uploadUrls: UrlSigner
   readonly exports: Exports
+  readonly webPush: WebPush
   /** Throws `RATE_LIMIT_HIT`. Only endpoints that give out keys after a sign-in check this budget. */
   readonly expectBudget: (account: number) => void
   /** Sends a direct message, at most once an hour for each bot and kind of problem. */

@@ -8,7 +8,6 @@ import {
   acknowledge,
   createQueue,
   type EventBody,
-  fullBytes,
   type Merge,
   type Prepared,
   type Queue,
@@ -65,8 +64,8 @@ export interface EventHub {
   /** True if the user has an event queue. Skip the work for users without one. */
   hasQueue(userId: number): boolean
   /**
-   * Yields queues in the format of `restore`, without the content of messages for which `isGone` is true. The smallest come first;
-   * the largest are omitted if all together exceed `charactersMax` or the hub's own bound.
+   * Yields queues in the format of `restore`, without the content of messages for which `isGone` is true. If all together exceed
+   * `charactersMax` or the hub's own bound, the largest of the owners with most are omitted.
    */
   save(isGone: (messageId: number) => boolean, charactersMax?: number): Iterable<{ id: string; json: string }>
   restore(saved: Iterable<string>): void
@@ -103,6 +102,8 @@ interface HubOptions {
   heartbeatMs?: () => number
   /** Bytes of memory of all queues. */
   bytesMax?: number
+  /** The user to whom a user's queues are charged: for a bot its owner. */
+  ownerOf?: (userId: number) => number
 }
 
 export function createEventHub({
@@ -111,8 +112,9 @@ export function createEventHub({
   nowMs = () => performance.now(),
   heartbeatMs = () => HEARTBEAT_MS + Math.random() * HEARTBEAT_SPREAD_MS,
   bytesMax = BYTES_MAX,
+  ownerOf = (userId) => userId,
 }: HubOptions): EventHub {
-  const queues = createQueueSet(nowMs, bytesMax)
+  const queues = createQueueSet({ nowMs, bytesMax, ownerOf })
   const sweeper = setInterval(sweep, SWEEP_MS).unref()
 
   const knows = ({ shape: { level } }: Queue, type: string): boolean =>
@@ -224,7 +226,7 @@ export function createEventHub({
       return json
     }
     let left = Math.min(bytesMax * SAVED_PART, charactersMax)
-    for (const queue of [...queues.all()].sort((a, b) => fullBytes(a) - fullBytes(b))) {
+    for (const queue of queues.inFairOrder()) {
       const json = saveQueue(queue, keep)
       left -= json.length
       if (left < 0) return
@@ -251,7 +253,7 @@ export function createEventHub({
   return {
     begin,
     register(options) {
-      queues.expectRoom(options.userId)
+      queues.makeRoomFor(options.userId)
       const queue = createQueue({ ...options, id: newQueueId() }, nowMs())
       queues.add(queue)
       return queue

@@ -1,7 +1,6 @@
 /** Event queues by user, and the bounds on their number and on their memory. */
 
 import { defined } from '../../base/defined.ts'
-import { badRequest } from '../base/error.ts'
 import {
   append,
   type EventBody,
@@ -36,8 +35,13 @@ interface QueueSet {
   hasAnyOf(userId: number): boolean
   /** Queues that registered for all public channels. */
   ofAllPublic(): Iterable<Queue>
-  /** Throws `BAD_REQUEST` when there are too many queues. If one user has too many, the least recently polled one is dropped. */
-  expectRoom(userId: number): void
+  /**
+   * Each queue stands at the sum of its owner's queues up to its own size. Taken from the start, every owner gets the same share;
+   * dropped from the end, room always comes from the owner with most.
+   */
+  inFairOrder(): Queue[]
+  /** Drops the least recently polled queue of a user with too many, and of the owner with most if there are too many in all. */
+  makeRoomFor(userId: number): void
   add(queue: Queue): void
   restore(queue: Queue): void
   /** Replaces the text of each event in a queue, except mergeable ones, by what `change` returns for it. */
@@ -51,8 +55,15 @@ interface QueueSet {
   readonly size: number
 }
 
-/** `bytesMax` bounds the memory of all queues. A text counts once, however many queues share it. */
-export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet {
+interface QueueSetOptions {
+  nowMs: () => number
+  /** Bounds the memory of all queues. A text counts once, however many queues share it. */
+  bytesMax: number
+  /** The user to whom a user's queues are charged: for a bot its owner. */
+  ownerOf: (userId: number) => number
+}
+
+export function createQueueSet({ nowMs, bytesMax, ownerOf }: QueueSetOptions): QueueSet {
   const queues = new Map<string, Queue>()
   const byUser = new Map<number, Set<Queue>>()
   const ofAllPublic = new Set<Queue>()
@@ -121,14 +132,36 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
     if (--prepared.uses === 0) bytes -= textBytes(prepared.text)
   }
 
-  /** Drops the largest queues first, of equal ones the least recently polled. */
   function makeRoom(): void {
     if (bytes <= bytesMax) return
-    const largest = [...queues.values()].sort((a, b) => fullBytes(b) - fullBytes(a) || (isOlder(a, b) ? -1 : 1))
-    for (const queue of largest) {
+    for (const queue of inFairOrder().reverse()) {
       if (bytes <= bytesMax * SHARE_LEFT) return
       drop(queue)
     }
+  }
+
+  function inFairOrder(): Queue[] {
+    const sums = new Map<number, number>() // by owner
+    return [...queues.values()]
+      .sort((a, b) => fullBytes(a) - fullBytes(b) || compareIdle(a, b))
+      .map((queue) => {
+        const owner = ownerOf(queue.userId)
+        const sum = (sums.get(owner) ?? 0) + fullBytes(queue)
+        sums.set(owner, sum)
+        return { queue, sum }
+      })
+      .sort((a, b) => a.sum - b.sum || compareIdle(a.queue, b.queue))
+      .map(({ queue }) => queue)
+  }
+
+  /** The least recently polled queue of a user or owner has most likely lost its client. */
+  function makeRoomFor(userId: number): void {
+    const own = [...(byUser.get(userId) ?? [])]
+    if (own.length >= QUEUES_OF_USER_MAX) drop(leastRecent(own))
+    if (queues.size < QUEUES_MAX) return
+    const groups = [...Map.groupBy(queues.values(), (queue) => ownerOf(queue.userId)).values()]
+    const most = Math.max(...groups.map(({ length }) => length))
+    drop(leastRecent(groups.filter(({ length }) => length === most).map(leastRecent)))
   }
 
   function revise(change: (text: string) => string): void {
@@ -154,13 +187,8 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
     ofUser: (userId) => byUser.get(userId) ?? [],
     hasAnyOf: (userId) => byUser.has(userId),
     ofAllPublic: () => ofAllPublic,
-    expectRoom(userId) {
-      if (queues.size >= QUEUES_MAX) throw badRequest('Too many event queues')
-      const own = byUser.get(userId)
-      // The least recently polled queue goes: its client has most likely gone as well.
-      if (own !== undefined && own.size >= QUEUES_OF_USER_MAX)
-        drop([...own].reduce((oldest, queue) => (isOlder(queue, oldest) ? queue : oldest)))
-    },
+    inFairOrder,
+    makeRoomFor,
     add,
     restore(queue) {
       for (const { prepared } of queue.entries) holdText(prepared)
@@ -179,3 +207,9 @@ export function createQueueSet(nowMs: () => number, bytesMax: number): QueueSet 
 
 const isOlder = (a: Queue, b: Queue): boolean =>
   (a.poll === null && b.poll !== null) || ((a.poll === null) === (b.poll === null) && a.idleSinceMs < b.idleSinceMs)
+
+/** Positive if `a` is the less recently polled one. */
+const compareIdle = (a: Queue, b: Queue): number => Number(isOlder(a, b)) - Number(isOlder(b, a))
+
+const leastRecent = (queues: readonly Queue[]): Queue =>
+  queues.reduce((oldest, queue) => (isOlder(queue, oldest) ? queue : oldest))

@@ -41,7 +41,7 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
     },
     async copy() {
       if (process.isOpen || process.problem === null) return copyOf(expectRunning())
-      log.warning('general', 'the backup is without the chat, which has failed')
+      log.warning('general', 'the backup omits the chat: the chat has failed')
       return null
     },
     async receive(pieces) {

@@ -34,13 +34,13 @@ export function createCommitCounterStore(records: DeviceRecords): CommitCounterS
     const bytes = new TextEncoder().encode(JSON.stringify(waiting))
     waiting = null
     pause = setTimeout(write, INTERVAL_MS).unref()
-    records.keep('keeping the commits of the chat', (area) => area.put(CHAT_COMMITS, bytes))
+    records.keep('store the commit counts of the chat', (area) => area.put(CHAT_COMMITS, bytes))
   }
 
   return {
     of(generation) {
       if (waiting?.generation === generation) return bytesOf(waiting)
-      const bytes = records.read('reading the commits of the chat', (area) => area.get(CHAT_COMMITS))
+      const bytes = records.read('read the commit counts of the chat', (area) => area.get(CHAT_COMMITS))
       if (bytes == null) return null
       const kept = schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
       return kept.generation === generation ? bytesOf(kept) : null

@@ -27,6 +27,7 @@ import { type ChatConnection, expectShape } from './chat-connection.ts'
 import { createCommitCounterStore } from './commit-counter-store.ts'
 import { askStatistics, keepOrganization, noOrganization } from './organization.ts'
 import { createChatOutgoing } from './outgoing.ts'
+import { createChatPort } from './port.ts'
 import { createChatProcess } from './process.ts'
 import type { ChatRecord } from './record.ts'
 
@@ -52,8 +53,17 @@ export interface ChatHost extends ChatService {
   receive(message: ToFirmware): void
   endTrial(): void
   clockSet(): void
+  /** The organization's `url` while the chat is open; null without one. */
+  readonly origin: string | null
+  /** Resolves when the chat's port shows these certificates in handshakes of certificate authorities, and no others. */
+  showChallenges(challenges: readonly Challenge[]): Promise<void>
   /** Waits for the last messages of a process that the boot manager is ending, and stores its commit counts. */
   close(): Promise<void>
+}
+
+interface Challenge {
+  serverName: string
+  identity: TlsIdentity
 }
 
 const settingsSchema = z.object({
@@ -79,9 +89,13 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const { chatTls } = appliance.configuration
   const commits = createCommitCounterStore(appliance.deviceRecords)
   const outgoing = createChatOutgoing(appliance.deviceRecords, options.outgoing)
+  const chatPort = createChatPort(appliance.deviceRecords, place)
   const acts = createChatAuditLog({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
+  let hasOlderCopies = false
   let pause: NodeJS.Timeout | undefined
+  let challenges: readonly Challenge[] = []
+  let origin: string | null = null
   const changes = createChanges(() => appliance.epoch, settle)
   const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
   const auditGrowthBytes = (): number => appliance.audit?.growthBytes() ?? 0
@@ -90,7 +104,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     pipe,
     want,
     log,
-    port: place.port,
+    port: () => chatPort.current,
     start: (port) => ({
       directory: place.directory,
       host,
@@ -100,7 +114,10 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       logLevel: log.level,
       auditGrowthBytes: auditGrowthBytes(),
     }),
-    onListening: sync,
+    onListening: () => {
+      if (challenges.length > 0) void tellChallenges()
+      sync()
+    },
     onAct: acts.record,
     onRequest: outgoing.perform,
     onCommits: ({ generation, sealed }) => {
@@ -137,6 +154,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     process.spend()
     const connection = defined(process.connection)
     try {
+      connection.send({ type: 'webPush', settings: outgoing.webPush })
       await connection.ask({ do: 'open', generation, chatKey: chatKey(), kept: commits.of(generation) })
       if (process.connection !== connection) return
       process.opened()
@@ -148,14 +166,20 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
-  /** Adds the host of the organization's address to TLS certificates. Errors are only logged: the change that led here has succeeded. */
+  /**
+   * Adds the host of the organization's address to TLS certificates, and notes older copies. Errors are only logged: the change that led
+   * here has succeeded.
+   */
   async function learnHost(connection: ChatConnection): Promise<void> {
     try {
-      const { url } = await askStatistics(connection)
+      const { url, older } = await askStatistics(connection)
+      if (process.connection !== connection) return
+      hasOlderCopies = older.length > 0
+      origin = url === '' ? null : url
       appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
     } catch (error) {
       if (process.connection === connection && !isLocking(error))
-        log.warning('general', `certificates may lack the host of the chat's url: ${messageOf(error)}`)
+        log.warning('general', `cannot add the host of the chat's URL to certificates: ${messageOf(error)}`)
     }
   }
 
@@ -202,6 +226,44 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       }
     })
 
+  /** Best effort: without the chat's port, an authority does not find the challenge there, and says so. */
+  async function tellChallenges(): Promise<void> {
+    const shown = challenges.map(({ serverName, identity }) => ({ serverName, ...identityBytes(identity) }))
+    try {
+      await process.connection?.ask({ do: 'challenges', challenges: shown })
+    } catch (error) {
+      log.warning('general', `the chat's port does not answer challenges: ${messageOf(error)}`)
+    }
+  }
+
+  async function changeOrganization({
+    outgoingHosts,
+    webPush,
+    ...changes
+  }: Omit<Parameters<ChatService['changeSettings']>[0], 'port'>): Promise<void> {
+    const connection = expectRunning()
+    await connection.ask({ do: 'changeSettings', changes })
+    if (outgoingHosts !== undefined) outgoing.setHosts(outgoingHosts)
+    if (webPush !== undefined) {
+      outgoing.setWebPush(webPush)
+      connection.send({ type: 'webPush', settings: webPush })
+    }
+    await learnHost(connection)
+  }
+
+  /** Another process listens at the other port; clients connect again. */
+  function movePort(port: number): void {
+    if (port === chatPort.current) return
+    const end = changes.begin()
+    try {
+      chatPort.choose(port)
+      process.retry()
+      if (!process.isSpent) process.end()
+    } finally {
+      end(true)
+    }
+  }
+
   const expectRunning = (): ChatConnection => {
     const { isOpen, connection, problem } = process
     if (isOpen && connection !== null) return connection
@@ -244,16 +306,28 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     get port() {
       return process.port
     },
+    get hasOlderCopies() {
+      return organization.record !== null && hasOlderCopies
+    },
+    get origin() {
+      return process.isOpen ? origin : null
+    },
     figures: async () => askStatistics(expectRunning()),
     settings: async () => {
       const settings = expectShape(settingsSchema, await askRunning({ do: 'settings' }))
-      return { ...settings, outgoingHosts: outgoing.hosts ?? settings.outgoingHosts }
+      const { chosen } = chatPort
+      return {
+        ...settings,
+        outgoingHosts: outgoing.hosts ?? settings.outgoingHosts,
+        webPush: outgoing.webPush,
+        ...(chosen !== undefined && { port: chosen }),
+      }
     },
-    changeSettings: async ({ outgoingHosts, ...changes }) => {
-      const connection = expectRunning()
-      await connection.ask({ do: 'changeSettings', changes })
-      if (outgoingHosts !== undefined) outgoing.setHosts(outgoingHosts)
-      await learnHost(connection)
+    changeSettings: async ({ port, ...others }) => {
+      if (organization.record === null) throw noOrganization()
+      if (port !== undefined) chatPort.expect(port)
+      if (Object.keys(others).length > 0 || port === undefined) await changeOrganization(others)
+      if (port !== undefined) movePort(port)
     },
     recoverOwner: async (email, password) => {
       try {
@@ -267,6 +341,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         await organization.create(wanted, password)
         outgoing.setHosts([])
+        outgoing.setWebPush(null)
         if (process.connection !== null) await learnHost(process.connection)
       }),
     deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),
@@ -278,6 +353,10 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       sync()
     },
     clockSet: () => process.connection?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
+    showChallenges: (current) => {
+      challenges = current
+      return tellChallenges()
+    },
     close: async () => {
       clearInterval(growthTimer)
       endPause()

@@ -46,7 +46,7 @@ interface ChatProcessOptions {
   want: (wish: Wish) => void
   log: Log
   /** 0 lets the system choose once; the port then stays the same, so that clients can reconnect after a lock. */
-  port: number
+  port: () => number
   start: (port: number) => Start
   onListening: () => void
   /** May also be called for a process that is ending. */
@@ -67,7 +67,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   let isSpent = false
   let isOpen = false
   let port: number | null = null
-  let chosenPort = options.port
+  let systemPort = 0
   let problem: string | null = null
   let waiting: (() => void)[] = []
   let wished: Wish = 'none'
@@ -124,7 +124,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     })
     connection = own
     isSpent = false
-    own.send({ type: 'start', start: options.start(chosenPort) })
+    own.send({ type: 'start', start: options.start(options.port() || systemPort) })
   }
 
   async function keep(teller: ChatConnection, { id, act }: Extract<FromChat, { type: 'act' }>): Promise<void> {
@@ -146,7 +146,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       return
     }
     port = message.port
-    chosenPort = message.port
+    systemPort = message.port
     wakeWaiting()
     options.onListening()
   }

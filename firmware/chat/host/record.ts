@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { DeviceRecords } from '../../configuration/device-records.ts'
-import { CHAT, CHAT_COMMITS, CHAT_HOSTS, CHAT_TLS_IDENTITY } from '../../store/device-area.ts'
+import { CHAT, CHAT_COMMITS, CHAT_HOSTS, CHAT_PORT, CHAT_TLS_IDENTITY, CHAT_WEB_PUSH } from '../../store/device-area.ts'
 
 /** After a power failure, generations in the stages `making` and `erasing` are erased. */
 const schema = z.strictObject({
@@ -12,7 +12,7 @@ const schema = z.strictObject({
 export type ChatRecord = z.infer<typeof schema>
 
 export function readRecord(records: DeviceRecords): ChatRecord | null {
-  const bytes = records.read('reading what is known of the chat', (area) => area.get(CHAT))
+  const bytes = records.read('read the record of the chat', (area) => area.get(CHAT))
   if (bytes == null) return null
   const { data } = schema.safeParse(JSON.parse(new TextDecoder().decode(bytes)))
   return data ?? null
@@ -22,7 +22,9 @@ export function readRecord(records: DeviceRecords): ChatRecord | null {
 export function writeRecord(records: DeviceRecords, record: ChatRecord | null): void {
   records.write((area) => {
     if (record !== null) area.put(CHAT, encodeRecord(record))
-    else for (const name of [CHAT, CHAT_COMMITS, CHAT_HOSTS, CHAT_TLS_IDENTITY]) area.remove(name)
+    else
+      for (const name of [CHAT, CHAT_COMMITS, CHAT_HOSTS, CHAT_PORT, CHAT_TLS_IDENTITY, CHAT_WEB_PUSH])
+        area.remove(name)
   })
 }
 

@@ -1,6 +1,7 @@
 /**
- * The changes of each feature level, as rules for clients that declare an older one. Contract sections 8.1 and 8.3, newest first. Where no
- * rule can express the difference, the code checks the level itself: 372 in api/typing.ts, 201 in realm/bots/webhook.ts.
+ * The changes of each feature level up to 460, as rules for clients that declare an older one. Contract sections 8.1 and 8.3, newest first.
+ * Where no rule can express the difference, the code checks the level itself: 474 in realm/objects/bot-events.ts, 372 in api/typing.ts,
+ * 201 in realm/bots/webhook.ts.
  */
 
 import { realmSetting, userDefault } from '../realm/model/read-settings.ts'
@@ -10,6 +11,7 @@ import { mutedTopics } from '../realm/objects/user-topics.ts'
 import { placeholderObject } from '../realm/objects/user-view.ts'
 import { linkifierObjects } from '../realm/organization/settings/linkifiers.ts'
 import { accessOf } from '../realm/permissions/user-access.ts'
+import { LATER_CHANGES } from './changes-from-461.ts'
 import {
   capability,
   createPolicyOf,
@@ -23,7 +25,23 @@ import {
   wildcardGroup,
   wildcardPolicyOf,
 } from './conversions.ts'
-import { LATER_CHANGES } from './later-changes.ts'
+import {
+  ATTACHMENTS,
+  allBut,
+  answer,
+  CHANNELS,
+  EMOJI,
+  EXPORTS,
+  event,
+  LINKIFIERS,
+  MESSAGES,
+  REALM,
+  register,
+  SCHEDULED,
+  SERVER_SETTINGS,
+  USER_SETTINGS,
+  USERS,
+} from './rule-targets.ts'
 import {
   addField,
   defaultParameter,
@@ -45,23 +63,6 @@ import {
   replaceEvent,
   request,
 } from './rules.ts'
-import {
-  ATTACHMENTS,
-  allBut,
-  answer,
-  CHANNELS,
-  EMOJI,
-  EXPORTS,
-  event,
-  LINKIFIERS,
-  MESSAGES,
-  REALM,
-  register,
-  SCHEDULED,
-  SERVER_SETTINGS,
-  USER_SETTINGS,
-  USERS,
-} from './surfaces.ts'
 
 const OWN_SETTINGS = ['PATCH /settings', 'PATCH /settings/notifications', 'PATCH /settings/display']
 const SETTINGS = [...OWN_SETTINGS, 'PATCH /realm/user_settings_defaults']
@@ -274,6 +275,7 @@ export const LEVEL_CHANGES: readonly LevelChange[] = [
     377,
     dropEvent('subscription/peer_remove', (_, { cause }) => cause === 'deactivation'),
   ),
+  // 372, the topic of typing notices: api/typing.ts
   levelChange(
     365,
     edit(MESSAGES, (message) => {

@@ -6,6 +6,7 @@
 import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { LogLevel } from '../../base/log.ts'
 import { type ChatAuditEvent, readChatAuditEvent } from './chat-audit-event.ts'
+import type { WebPushSettings } from './web-push.ts'
 
 /** The first message to a new process is `start`. */
 export type ToChat =
@@ -15,6 +16,8 @@ export type ToChat =
   | { type: 'time'; offsetMs: number }
   /** Remaining growth of the audit log beyond the reserve: see `Start`. */
   | { type: 'auditGrowth'; bytes: number }
+  /** Null, also before the first such message: off. */
+  | { type: 'webPush'; settings: WebPushSettings | null }
   /** Revokes the key: polls end, queues are saved, and all requests are refused from now on. */
   | { type: 'close' }
   | { type: 'ask'; id: number; ask: Ask }
@@ -42,6 +45,8 @@ export type Ask =
   | { do: 'open'; generation: string; chatKey: Uint8Array; kept: Uint8Array | null }
   | { do: 'create'; generation: string; chatKey: Uint8Array; organization: NewOrganization; password: Uint8Array }
   | { do: 'erase' }
+  /** Shows these certificates in handshakes of certificate authorities, and no others. Answered when new handshakes get them. */
+  | { do: 'challenges'; challenges: TlsChallenge[] }
   /** Answered with `Statistics`. */
   | { do: 'figures' }
   /** Answered with `OperatorSettings`. */
@@ -58,6 +63,13 @@ export type Ask =
   | { do: 'write'; name: string; bytes: Uint8Array }
   /** Answered when all files are durable. */
   | { do: 'received' }
+
+/** `cert` is PEM. */
+export interface TlsChallenge {
+  serverName: string
+  key: Uint8Array
+  cert: Uint8Array
+}
 
 export interface NewOrganization {
   name: string
@@ -122,13 +134,23 @@ export interface OutgoingRequest {
   url: string
   contentType: string
   body: Uint8Array
+  /** Present for a push service, which must be one of the operator's `webPush`. */
+  push?: PushHeaders
+}
+
+/** Headers of RFC 8292 and RFC 8030 that differ between requests. */
+export interface PushHeaders {
+  authorization: string
+  topic: string
 }
 
 /** Bytes of the body of a request: a frame has room for one, and the appliance sends no longer ones. */
 export const OUTGOING_BYTES_MAX = 1024 * 1024
 
 /** `problem` is a predicate about the other server. With `isFinal` another attempt now would fail the same way. */
-export type OutgoingResponse = { status: number; body: Uint8Array } | { problem: string; isFinal: boolean }
+export type OutgoingResponse =
+  /** `retryAfterS` of a push service that has told it. */
+  { status: number; body: Uint8Array; retryAfterS?: number } | { problem: string; isFinal: boolean }
 
 export interface Problem {
   code: ErrorCode
@@ -148,6 +170,7 @@ const TYPES_TO_CHAT: ReadonlySet<unknown> = new Set<ToChat['type']>([
   'identity',
   'time',
   'auditGrowth',
+  'webPush',
   'close',
   'ask',
   'recorded',
@@ -212,11 +235,18 @@ export function readFromChat(value: unknown): FromChat | null {
 
 const URL_CHARACTERS_MAX = 8192
 const CONTENT_TYPE = /^[a-z]{1,20}\/[a-z-]{1,40}$/
+const VAPID = /^vapid t=[\w.-]{1,1500}, k=[\w-]{87}$/
+const PUSH_TOPIC = /^[\w-]{1,32}$/ // RFC 8030 section 5.4
 
 function readRequest(value: unknown): OutgoingRequest | null {
-  const { url, contentType, body } = membersOf(value) ?? {}
+  const { url, contentType, body, push } = membersOf(value) ?? {}
   if (typeof url !== 'string' || url.length > URL_CHARACTERS_MAX || !(body instanceof Uint8Array)) return null
-  return typeof contentType === 'string' && CONTENT_TYPE.test(contentType) ? { url, contentType, body } : null
+  if (typeof contentType !== 'string' || !CONTENT_TYPE.test(contentType)) return null
+  if (push === undefined) return { url, contentType, body }
+  const { authorization, topic } = membersOf(push) ?? {}
+  const isRight = typeof authorization === 'string' && VAPID.test(authorization)
+  if (!isRight || typeof topic !== 'string' || !PUSH_TOPIC.test(topic)) return null
+  return { url, contentType, body, push: { authorization, topic } }
 }
 
 export const GENERATION = /^[0-9a-f]{16}$/

@@ -1,6 +1,7 @@
 /** Selects the messages of a fetch: up to so many before and after an anchor. Contract section 5.1. */
 
 import { setImmediate } from 'node:timers/promises'
+import { payerOf } from '../realm/model/owners.ts'
 import type { ChatStore } from '../store/store.ts'
 import { firstIdAt } from '../store/times.ts'
 import { isMuted } from './conditions.ts'
@@ -38,7 +39,7 @@ export async function findRange(
 ): Promise<FoundRange> {
   const { realm, user } = viewer()
   const { store } = realm
-  const account = user?.id ?? null
+  const account = user && payerOf(user)
   const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
   const anchor = await resolveAnchor(viewer, terms, range.anchor)
   const own = range.includeAnchor && anchor > 0 && anchor < NEWEST ? select(store, narrow(), [anchor]) : []
@@ -79,7 +80,7 @@ async function firstUnread(viewer: () => Viewer, terms: readonly Term[]): Promis
     const found = narrowOf(now, [...terms, unread])
     return found.isWide ? { ...found, holds: (message) => found.holds(message) && !isMuted(now, message) } : found
   })
-  return (await scan(store, narrow, 'newer', 0, 1, user.id)).found[0]
+  return (await scan(store, narrow, 'newer', 0, 1, payerOf(user))).found[0]
 }
 
 async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: number): Promise<number | undefined> {
@@ -88,7 +89,7 @@ async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: numbe
   const first = firstIdAt(store, date)
   if (first === null) return undefined
   const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
-  return (await scan(store, narrow, 'newer', first - 1, 1, user?.id ?? null)).found[0]
+  return (await scan(store, narrow, 'newer', first - 1, 1, user && payerOf(user))).found[0]
 }
 
 /** Rebuilds the narrow after each transaction, because rights, policies and flags may have changed. */

@@ -30,7 +30,7 @@ interface Scanned {
 
 /**
  * Finds at most `count` messages beyond `bound`. Other requests run between time slices, so `narrow` is called again before each: every
- * match was readable when it was checked. `account` determines the place in the fair queue. Throws `busy`.
+ * match was readable when it was checked. `account` determines the place in the fair queue: for a bot its owner. Throws `busy`.
  */
 export async function scan(
   store: ChatStore,

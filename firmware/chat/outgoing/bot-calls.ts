@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '../../base/defined.ts'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
 import { OutgoingError } from '../../outgoing/error.ts'
@@ -12,6 +13,7 @@ import { readReply, WebhookError, webhookRequest } from '../realm/bots/webhook.t
 import { locationOf } from '../realm/messages/location.ts'
 import { noticePerson } from '../realm/messages/notices.ts'
 import { type Outgoing, send } from '../realm/messages/send.ts'
+import { payerOfId } from '../realm/model/owners.ts'
 import { nowOf, type Realm } from '../realm/model/realm.ts'
 import type { BotCall, BotService, User } from '../realm/model/records.ts'
 import type { Transaction } from '../realm/model/transaction.ts'
@@ -21,6 +23,7 @@ import { silently } from '../realm/organization/channels/notices.ts'
 import type { MessageRow } from '../store/messages.ts'
 
 const BOTS_AT_ONCE = 16
+const BOTS_OF_OWNER_AT_ONCE = 4 // services may be slow: other owners' bots must not wait for them
 const TRIES = 3 // contract section 9
 const AFTER_TRY_MS = 1000
 const AFTER_FAILURE_MS = 60_000 // after a failure of the disk; each is logged
@@ -49,18 +52,23 @@ export type Post = (request: {
 export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = AFTER_TRY_MS): BotCalls {
   const { state, store } = realm
   const stopped = new AbortController()
-  const busy = new Map<number, Promise<void>>()
+  const busy = new Map<number, Promise<void>>() // by bot
+  const busyOf = new Map<number, number>() // bots by owner
   let resting: NodeJS.Timeout | undefined
 
   function begin(): void {
     if (stopped.signal.aborted || resting !== undefined || state.organization.size === 0 || isDeactivated(realm)) return
     for (const { botId } of state.botCall.all()) {
       if (busy.size >= BOTS_AT_ONCE) return
-      if (!busy.has(botId)) busy.set(botId, attendAll(botId))
+      const owner = payerOfId(state.user, botId)
+      const ofOwner = busyOf.get(owner) ?? 0
+      if (busy.has(botId) || ofOwner >= BOTS_OF_OWNER_AT_ONCE) continue
+      busyOf.set(owner, ofOwner + 1)
+      busy.set(botId, attendAll(botId, owner))
     }
   }
 
-  async function attendAll(botId: number): Promise<void> {
+  async function attendAll(botId: number, owner: number): Promise<void> {
     try {
       for (let call = first(botId); call !== undefined; call = first(botId)) {
         const outcome = await outcomeOf(call)
@@ -69,10 +77,13 @@ export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = A
       }
     } catch (error) {
       if (stopped.signal.aborted) return
-      log.error('chat', `bots are not called: ${(error as Error).message}`)
+      log.error('chat', `cannot call bots: ${(error as Error).message}`)
       rest()
     } finally {
       busy.delete(botId)
+      const left = defined(busyOf.get(owner)) - 1
+      if (left === 0) busyOf.delete(owner)
+      else busyOf.set(owner, left)
       begin()
     }
   }

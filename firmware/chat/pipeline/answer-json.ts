@@ -3,7 +3,7 @@
 import { badRequest } from '../base/error.ts'
 import { JsonText } from '../base/json-text.ts'
 
-/** Bound of one answer. The largest is a register answer of an organization at all its limits: realm/model/bounds.ts. */
+/** Bound of one answer. The largest is a register answer of an organization at all its limits: realm/model/record-bounds.ts. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /**

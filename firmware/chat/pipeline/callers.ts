@@ -15,6 +15,8 @@ export interface AuthenticatedCaller<Me> {
   /** Stays the same as long as the key belongs to the account. */
   readonly name: string
   readonly account: number
+  /** Name of the share that request bodies take from: that of the account, for a bot that of its owner. */
+  readonly payer: string
   /** Returns the caller's current record. Throws once the key is revoked or the account deactivated. */
   current(): Me
 }

@@ -5,7 +5,7 @@ import type { Exchange } from '../../http/server/exchange.ts'
 import type { ErrorFields } from '../base/error.ts'
 import type { Answer } from './envelope.ts'
 import type { Parameters, ParameterValues } from './parameters.ts'
-import type { SentFile } from './sent.ts'
+import type { SentFile } from './raw-parameters.ts'
 
 /**
  * `nobody`: credentials are ignored. `anyone`: credentials are optional. `sender`: any account, including bots that can only send.

@@ -23,7 +23,7 @@ import { type Answer, failureReply, successReply } from './envelope.ts'
 import { createExpensiveCalls } from './expensive-calls.ts'
 import { readParameters } from './parameters.ts'
 import { RATE_LIMITS, type RateLimits } from './rate-limit.ts'
-import { type Sent, withSent } from './sent.ts'
+import { type Sent, withSent } from './raw-parameters.ts'
 import { EXPIRY_HEADERS } from './session-cookie.ts'
 
 export const BASE_PATH = '/api/v1'
@@ -144,7 +144,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     query: string,
     use: (sent: Sent) => Promise<T>,
   ): Promise<T> {
-    const terms = { check, withinMs: caller === null ? BODY_LIMITS.anonymousMs : Number.POSITIVE_INFINITY }
+    const withinMs = caller === null ? BODY_LIMITS.anonymousMs : Number.POSITIVE_INFINITY
+    const terms = { check, withinMs, user: caller?.payer ?? '' }
     const form = { fileBytesMax: declaration.fileBytesMax ?? 0, isOpaque: declaration.takesBody === true }
     return withSent(reader, exchange, query, form, terms, (sent) => {
       check()
@@ -171,7 +172,6 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     { values, file, body }: Sent,
     input: Readonly<Record<string, unknown>>,
   ): Request<S, Me> {
-    const isSession = caller?.credential.isSession === true
     return {
       ...options.services,
       get me() {
@@ -183,18 +183,20 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       sent: new Set(values.keys()),
       file,
       body,
-      client: isSession ? CLIENT_OF_SESSIONS : clientName(exchange.header('user-agent')),
+      client: clientOf(caller, exchange),
       level: form?.level ?? null,
       exchange,
       check,
       inTurn: (act) =>
-        whileHeld(values, () => expensive.run(priorityOf(caller, exchange), exchange, () => runAuthorized(check, act))),
+        whileHeld(caller?.payer ?? '', values, () =>
+          expensive.run(priorityOf(caller, exchange), exchange, () => runAuthorized(check, act)),
+        ),
     } as Request<S, Me>
   }
 
   /** Reserves memory for the parameters of a queued call. Throws `busy`. */
-  async function whileHeld<T>(values: ReadonlyMap<string, string>, wait: () => Promise<T>): Promise<T> {
-    const held = reader.hold()
+  async function whileHeld<T>(user: string, values: ReadonlyMap<string, string>, wait: () => Promise<T>): Promise<T> {
+    const held = reader.hold(user)
     try {
       for (const [name, value] of values) held.add(name.length + value.length)
       return await wait()
@@ -235,6 +237,9 @@ const FORKING_CLIENTS: ReadonlySet<string> = new Set(['ZulipPython', 'irc_mirror
 
 /** Name of Zulip's web client; messages sent by it count as read by their sender. */
 const CLIENT_OF_SESSIONS = 'website'
+
+const clientOf = (caller: AuthenticatedCaller<unknown> | null, { header }: Exchange): string =>
+  caller?.credential.isSession ? CLIENT_OF_SESSIONS : clientName(header('user-agent'))
 
 /** Contract section 1.2.1. */
 const headersOfRefusal = ({ header }: Exchange, { isSession }: AnswerTerms): Readonly<Record<string, string>> => ({

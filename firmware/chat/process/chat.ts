@@ -21,7 +21,9 @@ import { VERSION } from '../base/version.ts'
 import { createEventHub, type EventHub } from '../events/hub.ts'
 import { createLevels } from '../levels/levels.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
+import type { WebPushSettings } from '../link/web-push.ts'
 import { type Post, startBotCalls } from '../outgoing/bot-calls.ts'
+import { type SendPush, startWebPush } from '../outgoing/web-push.ts'
 import type { AuthenticatedCaller } from '../pipeline/callers.ts'
 import type { Who } from '../pipeline/declaration.ts'
 import { type Api, createApi } from '../pipeline/pipeline.ts'
@@ -31,12 +33,13 @@ import { createOwnerNotices } from '../realm/bots/owner-notices.ts'
 import { limitBotsToOwners } from '../realm/bots/owners.ts'
 import { createExportKey } from '../realm/export/archive.ts'
 import { createExports } from '../realm/export/exports.ts'
-import { startDeliveries } from '../realm/messages/due.ts'
+import { startDeliveries } from '../realm/messages/deliveries.ts'
 import { startRetention } from '../realm/messages/retention.ts'
 import { createUrlSigner } from '../realm/messages/signed-url.ts'
 import { removeOrphans } from '../realm/messages/upload-receive.ts'
 import { expectRoomForFiles, expectRoomForMessages } from '../realm/model/disk-room.ts'
 import { noteHost } from '../realm/model/organization-url.ts'
+import { payerOf, payerOfId } from '../realm/model/owners.ts'
 import { openRealm, type Realm } from '../realm/model/realm.ts'
 import type { ApiKey, User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
@@ -80,6 +83,11 @@ export interface ChatOptions {
   /** By default no host is reached. */
   post?: Post
   botRetryMs?: number
+  /** By default no push service is reached. */
+  push?: SendPush
+  /** Settings of the operator. By default Web Push is off. */
+  webPush?: () => WebPushSettings | null
+  pushPauseMs?: number
 }
 
 export interface Chat {
@@ -99,6 +107,8 @@ export interface Chat {
   expireOld(): Promise<void>
   /** Resolves when no bot call is pending. */
   botsAnswered(): Promise<void>
+  /** Resolves when no notification is being sent, or could be. */
+  pushesSent(): Promise<void>
   /** Ends polls with an empty list and saves the queues for the next start. Returns the commit counts; null if it was already closed. */
   close(): Commits | null
 }
@@ -126,6 +136,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     ...(nowMs && { nowMs }),
     ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
     bytesMax: QUEUE_BYTES_MAX,
+    ownerOf: (userId) => payerOfId(realm.state.user, userId),
   })
   const readDisk = options.readDisk ?? (() => readDiskUsage(databasePath(options.directory)))
   const space = createDiskSpace(readDisk, options.auditGrowthBytes)
@@ -143,18 +154,22 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   const limited = limitBotsToOwners(realm)
   if (limited > 0) log.warning('chat', `bots limited to the rights of their owners: ${limited}`)
   tellOfLogs(store, log)
-  store.inspectAfterKill((problem) => log.error('chat', `The chat's database is damaged: ${problem}`))
+  store.inspectAfterKill((problem) => log.error('chat', `the chat's database is damaged: ${problem}`))
   let isOpen = true
   removeOrphans(realm, () => isOpen).catch((error) =>
-    log.error('chat', `files that were not whole stay: ${error.name}`),
+    log.error('chat', `cannot delete incomplete files: ${error.name}`),
   )
   erase(realm).catch((error) => {
-    if (isOpen) log.error('chat', `what was to be deleted with an account is not gone: ${error.message}`)
+    if (isOpen) log.error('chat', `cannot delete the messages of deactivated accounts: ${error.message}`)
   })
 
   const deliveries = startDeliveries(realm, log)
   const retention = startRetention(realm, log)
-  const botCalls = startBotCalls(realm, options.post ?? noPost, log, options.botRetryMs)
+  const botCalls = startBotCalls(realm, options.post ?? noConnection, log, options.botRetryMs)
+  const webPush = startWebPush({
+    ...{ realm, log, push: options.push ?? noConnection, settings: options.webPush ?? (() => null) },
+    ...(options.pushPauseMs !== undefined && { pauseMs: options.pushPauseMs }),
+  })
 
   const uploadUrls = createUrlSigner(random(32)) // links of earlier runs are no longer valid
   const auditor = createAuditor(realm, options)
@@ -166,6 +181,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     log,
     uploadUrls,
     exports,
+    webPush,
     generation,
     expectBudget: auditor.expectBudget,
     tellBotOwner: createOwnerNotices(realm),
@@ -203,6 +219,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     makeExports: exports.now,
     exportKey: exportKey.publicKey,
     botsAnswered: botCalls.quiet,
+    pushesSent: webPush.quiet,
     close() {
       if (!isOpen) return null
       isOpen = false
@@ -211,6 +228,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
       exports.stop()
       exportKey.close()
       botCalls.stop()
+      webPush.stop()
       events.close()
       try {
         store.transaction(() => {
@@ -233,10 +251,8 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
 
 function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
   for (const name of DATABASES) {
-    if (logEnds[name] === 'damaged')
-      log.error('chat', `The log of ${name} is damaged: changes that were answered are lost`)
-    if (logEnds[name] === 'cut off')
-      log.warning('chat', `The log of ${name} ends in a change that is not whole, which is passed over`)
+    if (logEnds[name] === 'damaged') log.error('chat', `the log of ${name} is damaged: acknowledged changes are lost`)
+    if (logEnds[name] === 'cut off') log.warning('chat', `the log of ${name} ends in an incomplete change: skipped`)
   }
 }
 
@@ -298,9 +314,6 @@ function authenticateWebhook(realm: Realm, key: string, host: string | undefined
   return session
 }
 
-/** Bots count against the rate limit of their owner, who may have hundreds of them. */
-const payerOf = ({ id, bot }: User): number => bot?.ownerId ?? id
-
 /** `name`: the caller in the rate limiter. Throws if the account or the organization is deactivated. */
 function sessionOf(realm: Realm, user: User, apiKey: ApiKey, name: string): AuthenticatedCaller<User> {
   const current = (): User => {
@@ -314,7 +327,7 @@ function sessionOf(realm: Realm, user: User, apiKey: ApiKey, name: string): Auth
   }
   current()
   const credential = { id: apiKey.id, isSession: apiKey.session !== undefined }
-  return { name, account: user.id, credential, current }
+  return { name, account: user.id, payer: `user ${payerOf(user)}`, credential, current }
 }
 
 const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
@@ -350,6 +363,6 @@ function authorize(who: Who, me: User | null): void {
   if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', defined(MEANT[who]))
 }
 
-const noPost = async (): Promise<never> => {
+const noConnection = async (): Promise<never> => {
   throw new OutgoingError('this chat has no connections to others', true)
 }

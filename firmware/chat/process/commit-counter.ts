@@ -42,12 +42,12 @@ export function openCommitCounter(options: CommitCounterOptions): CommitCounter 
   const { generation, chatKey, random, kept, commits, damaged, report } = options
   const key = deriveSealKey(chatKey, 'commits')
   const before = kept === null ? null : readKept(key, kept, generation)
-  if (kept !== null && before === null) report('What was kept of the commits of the databases cannot be read')
+  if (kept !== null && before === null) report('cannot read the stored commit counts of the databases')
   const isOlder = (name: DatabaseName) => before !== null && commits[name] < before.commits[name]
   for (const name of DATABASES)
     if (isOlder(name))
       report(
-        `${name} was put back to an older copy: it has seen ${commits[name]} commits, and had seen ${defined(before).commits[name]}`,
+        `${name} was put back to an older copy: ${commits[name]} commits instead of ${defined(before).commits[name]}`,
       )
   const older = DATABASES.filter((name) => before?.older.includes(name) || isOlder(name) || damaged.includes(name))
   let last = ''

@@ -15,7 +15,9 @@ import type { CryptoPool } from '../../crypto/types.ts'
 import { onDisk } from '../../store/failure.ts'
 import type { ChatAuditEvent } from '../link/chat-audit-event.ts'
 import { type Ask, GENERATION, type Statistics } from '../link/link.ts'
+import type { WebPushSettings } from '../link/web-push.ts'
 import type { Post } from '../outgoing/bot-calls.ts'
+import type { SendPush } from '../outgoing/web-push.ts'
 import { organizationOf } from '../realm/model/state.ts'
 import { changeOperatorSettings, operatorSettings } from '../realm/organization/operator/operator.ts'
 import { createIncomingGeneration } from '../store/incoming.ts'
@@ -30,17 +32,22 @@ interface OrganizationsOptions {
   log: Log
   record: (act: ChatAuditEvent) => Promise<void> | undefined
   post: Post
+  push: SendPush
+  webPush: () => WebPushSettings | null
   /** Sends the sealed commit counts, which the appliance stores and passes to `open`. */
   keep: (generation: string, sealed: Uint8Array) => void
   auditGrowthBytes: () => number
   random?: Random
 }
 
+/** The listener answers the others. */
+export type OrganizationAsk = Exclude<Ask, { do: 'challenges' }>
+
 export interface Organizations {
   readonly current: Chat | undefined
   readonly name: string | null
   /** Executes a request of the appliance and returns its answer. Throws a CofferError or a ChatError. */
-  take(ask: Ask): Promise<unknown>
+  take(ask: OrganizationAsk): Promise<unknown>
   /** Saves the queues and wipes the key. */
   close(): void
 }
@@ -48,7 +55,7 @@ export interface Organizations {
 const KEEP_INTERVAL_MS = 60_000
 
 export function createOrganizations(options: OrganizationsOptions): Organizations {
-  const { directory, pool, clock, log, record, post, keep, auditGrowthBytes, random = systemRandom } = options
+  const { directory, pool, clock, log, record, keep, auditGrowthBytes, random = systemRandom } = options
   let open: { chat: Chat; generation: string; keeper: CommitCounter; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
   const space = createDiskSpace(() => readDiskUsage(directory), auditGrowthBytes)
@@ -89,7 +96,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
         keepCommits(generation, keeper, store.commitsOfEach())
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
-        report(`the counts of commits are not kept: ${error.message}`)
+        report(`cannot store the commit counts: ${error.message}`)
       }
     }
     open = { chat, generation, keeper, timer: setInterval(keepNow, KEEP_INTERVAL_MS).unref() }
@@ -109,10 +116,12 @@ export function createOrganizations(options: OrganizationsOptions): Organization
       derive: (password, salt, cost) => pool.scrypt(password, salt, cost),
       record,
       auditGrowthBytes,
-      post,
+      post: options.post,
+      push: options.push,
+      webPush: options.webPush,
     })
 
-  async function take(ask: Ask): Promise<unknown> {
+  async function take(ask: OrganizationAsk): Promise<unknown> {
     switch (ask.do) {
       case 'open':
         close()

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { defined } from '../../base/defined.ts'
 import type { Log } from '../../base/log.ts'
 import { prefixOf } from '../../base/login-limiter.ts'
-import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-policy.ts'
+import { FOR_EVER, NEWEST, pageHeaders } from '../../http/page-headers.ts'
 import { bodyReply, emptyReply, type Reply, toResponse } from '../../http/reply.ts'
 import { etagOf, judge } from '../../http/request/conditions.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
@@ -21,6 +21,8 @@ export interface PageFile {
   readonly path: string
   readonly type: string
   readonly etag: string
+  /** Language of one of several files with that path. The first of them is for browsers that ask for none of the languages. */
+  readonly language?: string
   /** Position in the file, also that of the Brotli-compressed form if there is one. */
   readonly plain: readonly [offset: number, bytes: number]
   readonly brotli?: readonly [offset: number, bytes: number]
@@ -32,6 +34,8 @@ const INDEX_BYTES_MAX = 64 * 1024 // a few hundred files
 /** All of these serve the same HTML, which reads the address. */
 const HTML_PATHS: ReadonlySet<string> = new Set(['/', '/join/', '/login/', '/password/'])
 const MANIFEST_PATH = '/manifest.webmanifest'
+/** Its content changes under the same name, which the browser's registration has. */
+export const SERVICE_WORKER_PATH = '/service-worker.js'
 const NAME_WHILE_LOCKED = 'Coffer'
 
 const HEADERS = {
@@ -41,14 +45,17 @@ const HEADERS = {
 
 const HTML_HEADERS = {
   ...HEADERS,
-  ...pageHeaders({
-    'img-src': "'self' blob: data:",
-    'media-src': "'self' blob:",
-    'font-src': "'self'",
-    'connect-src': "'self'",
-    'worker-src': "'self'",
-    'manifest-src': "'self'",
-  }),
+  ...pageHeaders(
+    {
+      'img-src': "'self' blob: data:",
+      'media-src': "'self' blob:",
+      'font-src': "'self'",
+      'connect-src': "'self'",
+      'worker-src': "'self'",
+      'manifest-src': "'self'",
+    },
+    'coffer',
+  ),
 }
 
 interface PageFilesOptions {
@@ -88,8 +95,10 @@ export function openPageFiles(options: PageFilesOptions): PageFiles | undefined 
     const etag = etagOf(`${file.etag}${part === undefined ? '' : ' br'}`)
     const headers = {
       ...(isHtml ? HTML_HEADERS : HEADERS),
-      'cache-control': isHtml ? NEWEST : FOR_EVER,
-      ...(file.brotli && { vary: 'accept-encoding' }),
+      'cache-control': isHtml || file.path === SERVICE_WORKER_PATH ? NEWEST : FOR_EVER,
+      ...(file.brotli && {
+        vary: file.language === undefined ? 'accept-encoding' : 'accept-encoding, accept-language',
+      }),
       etag,
     }
     return (
@@ -102,7 +111,7 @@ export function openPageFiles(options: PageFilesOptions): PageFiles | undefined 
   }
 
   function manifestReply(exchange: Exchange): Reply {
-    const icon = [...files.values()].find(({ type }) => type === 'image/svg+xml')
+    const icon = files.find(({ type }) => type === 'image/svg+xml')
     const text = JSON.stringify({
       name: realmName() ?? NAME_WHILE_LOCKED,
       start_url: '/',
@@ -123,7 +132,11 @@ export function openPageFiles(options: PageFilesOptions): PageFiles | undefined 
   return {
     answer(exchange) {
       const [path = ''] = exchange.target.split('?', 1)
-      const file = files.get(HTML_PATHS.has(path) ? '/' : path)
+      const wanted = HTML_PATHS.has(path) ? '/' : path
+      const file = inLanguage(
+        files.filter((one) => one.path === wanted),
+        exchange.header('accept-language') ?? '',
+      )
       if (file === undefined && path !== MANIFEST_PATH) return undefined
       return reply(path, file, exchange)
         .catch((error) => failureReply(error, log))
@@ -143,14 +156,26 @@ function openIfThere(file: URL, log: Log): number | undefined {
   }
 }
 
-function readIndex(descriptor: number): { files: ReadonlyMap<string, PageFile>; start: number } {
+/** RFC 9110 section 12.5.4. Undefined without files. */
+function inLanguage(files: readonly PageFile[], acceptLanguage: string): PageFile | undefined {
+  const ranges = acceptLanguage.split(',').map((range) => {
+    const [tag = '', quality = ''] = range.split(';').map((piece) => piece.trim().toLowerCase())
+    return { language: tag.replace(/-.*/, ''), weight: Number(/^q=([\d.]+)$/.exec(quality)?.[1] ?? 1) }
+  })
+  for (const { language, weight } of ranges.sort((a, b) => b.weight - a.weight)) {
+    const file = files.find((one) => one.language === language)
+    if (file !== undefined && weight > 0) return file
+  }
+  return files[0]
+}
+
+function readIndex(descriptor: number): { files: readonly PageFile[]; start: number } {
   const length = Buffer.alloc(INDEX_LENGTH_BYTES)
   readSync(descriptor, length)
   const bytes = Math.min(length.readUInt32BE(), INDEX_BYTES_MAX)
   const index = Buffer.alloc(bytes)
   readSync(descriptor, index, 0, bytes, INDEX_LENGTH_BYTES)
-  const list = JSON.parse(index.toString()) as PageFile[]
-  return { files: new Map(list.map((file) => [file.path, file])), start: INDEX_LENGTH_BYTES + bytes }
+  return { files: JSON.parse(index.toString()) as PageFile[], start: INDEX_LENGTH_BYTES + bytes }
 }
 
 function unchanged({ header }: Exchange, etag: string, headers: Readonly<Record<string, string>>): Reply | undefined {

@@ -14,12 +14,13 @@ import { toResponse } from '../../http/reply.ts'
 import { exchangeOf } from '../../http/server/exchange.ts'
 import { listenTls } from '../../http/server/listener.ts'
 import { ChatError } from '../base/error.ts'
-import type { Ask, FromChat, Problem, Start, ToChat } from '../link/link.ts'
+import type { FromChat, Problem, Start, TlsChallenge, ToChat } from '../link/link.ts'
+import type { WebPushSettings } from '../link/web-push.ts'
 import { failureReply } from '../pipeline/envelope.ts'
 import { withoutSecrets } from '../pipeline/logged-path.ts'
 import { forgetExtensions } from '../store/extensions.ts'
 import { createAuditReporter } from './audit-reporter.ts'
-import { createOrganizations, type Organizations } from './organizations.ts'
+import { createOrganizations, type OrganizationAsk, type Organizations } from './organizations.ts'
 import { createOutgoingRequests } from './outgoing-requests.ts'
 import { openPageFiles } from './page-files.ts'
 
@@ -60,6 +61,7 @@ interface Service {
 async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const { host, port, offsetMs } = start
   let { auditGrowthBytes } = start
+  let webPush: WebPushSettings | null = null
   const clock = createClock(offsetMs)
   const log = createLog(start.logLevel, (entry) => writeToConsole({ ...entry, source: 'chat' }))
   let isStarting = true
@@ -77,6 +79,8 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     log,
     record: acts.record,
     post: requests.post,
+    push: requests.push,
+    webPush: () => webPush,
     auditGrowthBytes: () => auditGrowthBytes,
     keep: (generation, sealed) => {
       told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
@@ -89,6 +93,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     log,
   })
   let identity: TlsIdentity = identityFrom(start)
+  let challenges: TlsChallenge[] = []
   isStarting = false // requests may arrive from here on
   const listener = await listenTls({
     app: {
@@ -104,6 +109,10 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     now: clock.now,
     limits: { connectionsMax: CONNECTIONS_MAX },
     withoutSecrets,
+    challengeFor: (serverName) => {
+      const challenge = challenges.find((one) => one.serverName === serverName)
+      return challenge && identityFrom(challenge)
+    },
   }).catch((error) => refuse(link, error))
   link.send({ type: 'listening', port: listener.port })
   log.info('chat', `listening at port ${listener.port}`)
@@ -123,6 +132,9 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
         case 'auditGrowth':
           auditGrowthBytes = message.bytes
           break
+        case 'webPush':
+          webPush = message.settings
+          break
         case 'close':
           organizations.close()
           break
@@ -132,9 +144,17 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
         case 'response':
           requests.hear(message)
           break
-        case 'ask':
+        case 'ask': {
+          const { id, ask } = message
+          if (ask.do === 'challenges') {
+            for (const { key } of challenges) wipe(key)
+            challenges = ask.challenges
+            link.send({ type: 'answer', id, problem: null }) // does not wait for others, as an authority would not
+            break
+          }
           // Sequential, so that an organization is not opened while it is being created.
-          turn = turn.then(() => answer(message.id, message.ask, organizations, link, log))
+          turn = turn.then(() => answer(id, ask, organizations, link, log))
+        }
       }
     },
     close: async () => {
@@ -147,7 +167,13 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   }
 }
 
-async function answer(id: number, ask: Ask, organizations: Organizations, link: Link, log: Log): Promise<void> {
+async function answer(
+  id: number,
+  ask: OrganizationAsk,
+  organizations: Organizations,
+  link: Link,
+  log: Log,
+): Promise<void> {
   try {
     const value = await organizations.take(ask)
     link.send({ type: 'answer', id, problem: null, ...(value !== undefined && { value }) })

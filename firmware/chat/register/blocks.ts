@@ -1,5 +1,6 @@
 /** Register sections by the name under which clients fetch them. */
 
+import { giphy, realmBilling, realmFilters, stopWords, tenor, videoCalls } from './absent-features.ts'
 import { realmBot, realmEmbeddedBots, realmIncomingWebhookBots } from './bots.ts'
 import {
   channelFoldersBlock,
@@ -11,7 +12,6 @@ import {
 import { realmEmoji } from './emoji.ts'
 import { realmUserGroups } from './groups.ts'
 import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
-import { giphy, realmBilling, realmFilters, stopWords, tenor, videoCalls } from './nothing.ts'
 import { customProfileFields, realmDomains, realmLinkifiers, realmPlaygrounds } from './organization.ts'
 import {
   alertWords,

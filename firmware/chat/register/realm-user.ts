@@ -3,23 +3,30 @@
 import type { User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { avatarUrl } from '../realm/objects/avatar-url.ts'
-import { placeholderObject, systemBotObject, userFor } from '../realm/objects/user-view.ts'
+import { placeholderObject, systemBotObject, userObject } from '../realm/objects/user-view.ts'
 import { mayInRealm } from '../realm/permissions/group-rights.ts'
-import { accessOf } from '../realm/permissions/user-access.ts'
+import { accessOf, seesAddress } from '../realm/permissions/user-access.ts'
 import type { RegisterSection } from './section.ts'
+import { listText, sharedTexts } from './shared-texts.ts'
 
 export const realmUser: RegisterSection = (context) => ({ ...everybody(context), ...oneself(context) })
 
 const everybody: RegisterSection = ({ realm, me, shape }) => {
   const mayAccess = accessOf(realm, me)
   const options = { clientGravatar: shape.clientGravatar, includeProfileData: true }
-  const [active, others, system]: [object[], object[], object[]] = [[], [], []]
+  const texts = sharedTexts(realm)
+  const textOf = (user: User): string => {
+    const sees = seesAddress(me, user)
+    const form = `user ${sees} ${options.clientGravatar}`
+    return texts.of(user, form, () => inList(userObject(realm, user, sees, options)))
+  }
+  const [active, others, system]: [string[], string[], object[]] = [[], [], []]
   for (const user of realm.state.user.all()) {
     if (user.isSystemBot) system.push(systemBotObject(realm, user))
-    else if (mayAccess(user)) (user.isActive ? active : others).push(inList(userFor(realm, me, user, options)))
-    else if (!shape.can.user_list_incomplete) active.push(inList(placeholderObject(realm, user)))
+    else if (mayAccess(user)) (user.isActive ? active : others).push(textOf(user))
+    else if (!shape.can.user_list_incomplete) active.push(JSON.stringify(inList(placeholderObject(realm, user))))
   }
-  return { realm_users: active, realm_non_active_users: others, cross_realm_bots: system }
+  return { realm_users: listText(active), realm_non_active_users: listText(others), cross_realm_bots: system }
 }
 
 /** Removes `is_active`: active and deactivated users are in separate lists. */

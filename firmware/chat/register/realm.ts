@@ -1,6 +1,8 @@
 /** The register section `realm`: settings and limits of the organization and of the server. Contract sections 2.6 and 4.2.2. */
 
+import { MIB } from '../../base/memory.ts'
 import { NOTE_CHARACTERS_MAX } from '../realm/messages/reminders.ts'
+import { UPLOAD_BYTES_MAX } from '../realm/messages/upload-receive.ts'
 import { uploadQuotaMib } from '../realm/model/disk-room.ts'
 import {
   REALM_GROUP_SETTINGS,
@@ -132,7 +134,7 @@ const SERVER = {
   password_min_length: 10,
   password_max_length: 100,
   password_min_guesses: 0,
-  max_file_upload_size_mib: 100,
+  max_file_upload_size_mib: UPLOAD_BYTES_MAX / MIB,
   max_avatar_file_size_mib: 5,
   max_icon_file_size_mib: 5,
   max_logo_file_size_mib: 5,

@@ -52,14 +52,16 @@ export class MathRenderer {
   }
 }
 
-/** Silences the warnings of KaTeX about characters: content of messages must not reach a log. */
+const OUTPUTS = ['log', 'warn', 'error'] as const
+
+/** Silences KaTeX: warnings about characters, and commands that print, such as `\\message`. Content of messages must not reach a log. */
 function unheard<T>(act: () => T): T {
-  const { warn } = console
-  console.warn = () => {}
+  const outputs = OUTPUTS.map((name) => console[name])
+  for (const name of OUTPUTS) console[name] = () => {}
   try {
     return act()
   } finally {
-    console.warn = warn
+    for (const [at, name] of OUTPUTS.entries()) console[name] = outputs[at] ?? console[name]
   }
 }
 

@@ -6,6 +6,9 @@ import { isUnspaced, type Word, wordsOf, wordsOfHtml } from './words.ts'
 const PREFIX_CHARACTERS_MIN = 3 // shorter prefixes would match nearly everything
 const PARTS_MAX = 50 // of one search; the rest is ignored
 
+/** A word of marks only, such as the selector that makes a sign an emoji, is nothing that people search for. */
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
+
 export interface Phrase {
   words: readonly string[]
   /** True if the last word matches as a prefix. */
@@ -20,7 +23,7 @@ export function readSearch(operand: string): Search {
   const parts: Phrase[] = []
   for (const [, phrase, loose] of operand.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
     const words = (phrase ?? loose ?? '') === '' ? [] : searchedWords(phrase ?? loose ?? '')
-    if (words.length === 0) continue
+    if (!words.some((word) => LETTER_OR_DIGIT.test(word))) continue
     const last = defined(words.at(-1))
     parts.push({ words, isPrefix: isUnspaced(last) || (phrase === undefined && last.length >= PREFIX_CHARACTERS_MIN) })
     if (parts.length === PARTS_MAX) break

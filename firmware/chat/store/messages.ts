@@ -1,8 +1,9 @@
 /** Messages. They are read on demand and not cached. */
 
 import type { Database, Statement } from 'better-sqlite3'
+import { defined } from '../../base/defined.ts'
 import type { Placements } from './placements.ts'
-import { createSentCache, type SentCache } from './sent.ts'
+import { createSentCache, type SentCache } from './recent-placements.ts'
 import { type IndexedMessage, isIndexedAs, type Words } from './words.ts'
 
 export interface MessageRow {
@@ -216,8 +217,8 @@ export function prepareMessages(database: Database, words: Words, placements: Pl
   let moves = 0
   const sent = createSentCache({
     packedBetween(birth, from, to) {
-      const { ids, ordinals, topics, count } = packedBetween().get(birth, from, to)!
-      const isWhole = count === to - from + 1 || count === countBetween().get(birth, from, to)!.count
+      const { ids, ordinals, topics, count } = defined(packedBetween().get(birth, from, to))
+      const isWhole = count === to - from + 1 || count === defined(countBetween().get(birth, from, to)).count
       return { ids: numbersOf(ids), ordinals: numbersOf(ordinals), topics: numbersOf(topics), isWhole }
     },
     placedElsewhere: (birth, from, to) => placedElsewhere().all(birth, from, to),
@@ -233,7 +234,7 @@ export function prepareMessages(database: Database, words: Words, placements: Pl
       return id
     },
     update(row) {
-      const before = indexed.get(row.id)!
+      const before = defined(indexed.get(row.id))
       update.run(row)
       const after = { ...before, bits: row.bits, html: row.html }
       if (isIndexedAs(before, after)) return
@@ -250,17 +251,17 @@ export function prepareMessages(database: Database, words: Words, placements: Pl
       words.joinTopic(topic, topicName.get(topic) ?? '')
     },
     extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),
-    sentSince: (ids, time) => sentSince.get(JSON.stringify(ids), time)!,
+    sentSince: (ids, time) => defined(sentSince.get(JSON.stringify(ids), time)),
     remove(id) {
       moves++
-      words.remove(indexed.get(id)!)
+      words.remove(defined(indexed.get(id)))
       remove.run(id)
     },
     birthsOf: (recipient, limit) => birthsOf.all({ recipient, limit }),
     originsOf: (topics, limit) => originsOf.all({ topics: JSON.stringify(topics), limit }),
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
-    nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
+    nextOrdinal: (recipient) => defined(nextOrdinal.get(ordinalsOf(recipient))),
     sentBetween: (birth, from, to, limit) => sentBetween().all(birth, from, to, limit),
     movedTo: (recipient, birth, limit, below = Number.MAX_SAFE_INTEGER) => movedTo.all(recipient, birth, below, limit),
     heldBy: (user, limit, below = Number.MAX_SAFE_INTEGER) => heldBy.all(user, below, limit),
@@ -275,7 +276,7 @@ export function prepareMessages(database: Database, words: Words, placements: Pl
     isInUse: (topic) => isInUse.get(topic) !== undefined,
     newestOf: (recipient) => newestOf.get(recipient),
     oldestOf: (recipient) => oldestOf.get(recipient),
-    count: () => count.get()!,
+    count: () => defined(count.get()),
   }
 }
 

@@ -56,9 +56,9 @@ export function preparePlacements(database: Database): Placements {
     },
     fill(count) {
       const ids = following.all(through.get(THROUGH) ?? 0, count)
-      if (ids.length > 0) fill.run(ids[0]!, ids.at(-1)!)
-      const isLast = ids.length < count
-      setThrough.run(THROUGH, isLast ? COMPLETE : ids.at(-1)!)
+      const [first, last] = [ids[0], ids.at(-1)]
+      if (first !== undefined) fill.run(first, last)
+      setThrough.run(THROUGH, ids.length < count ? COMPLETE : last)
     },
   }
 }

@@ -30,6 +30,9 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     for (const statement of PLACEMENTS) database.exec(statement)
   },
+  (database) => {
+    for (const statement of SENDS_BY_KEY) database.exec(statement)
+  },
 ]
 
 const CORE: readonly string[] = [
@@ -131,6 +134,9 @@ const SENDS: readonly string[] = [
   'CREATE UNIQUE INDEX sends_serial ON sends (user, serial)',
 ]
 
+/** A key's hash covers the sender's id. Sends of a bot are numbered with those of its owner, who may change. */
+const SENDS_BY_KEY: readonly string[] = ['DROP INDEX sends_key', 'CREATE UNIQUE INDEX sends_key ON sends (key)']
+
 /** Total size of each owner's uploads. Every chunk of an upload is checked against it, and every upload event contains it. */
 const UPLOAD_SUMS: readonly string[] = [
   'CREATE TABLE upload_sums (owner INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT',
@@ -143,10 +149,12 @@ const APPLICATION_ID = 0x43686174
 export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number
 
 export function migrate(database: Database, migrations: readonly Migration[] = MIGRATIONS): void {
-  for (let version = readVersion(database); version < migrations.length; version++) {
+  const before = readVersion(database)
+  for (const [version, change] of migrations.entries()) {
+    if (version < before) continue
     database.transaction(() => {
       database.pragma(`application_id = ${APPLICATION_ID}`)
-      migrations[version]!(database)
+      change(database)
       database.pragma(`user_version = ${version + 1}`)
     })()
   }

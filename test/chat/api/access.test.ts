@@ -1,6 +1,6 @@
 /**
  * Contract section 7.1 over the wire: what each kind of caller can do about each kind of channel, by every endpoint that would
- * show or change something there; and what he may not see is answered as what is not there.
+ * show or change something there. A channel that the caller may not see is answered like one that does not exist.
  */
 
 import assert from 'node:assert/strict'
@@ -29,7 +29,7 @@ type Beside =
   | 'can_subscribe_group'
   | 'owner_full_content_access'
 
-/** m(etadata), c(ontent of what was written while he was not there, or all), s(ubscribing oneself); in the order of KINDS. */
+/** m(etadata), c(ontent from before the caller came), s(ubscribing oneself); in the order of KINDS. */
 const TABLE: readonly [role: Role, beside: Beside, ...granted: [string, string, string, string]][] = [
   [ROLES.guest, 'nothing', 'mcs', '', '', ''],
   [ROLES.guest, 'subscribed', 'mc', 'mc', 'mc', 'mc'],
@@ -83,7 +83,7 @@ const CONTENT: Record<string, Attempt> = {
     caller.call('POST', '/messages/flags', { messages: [messageId], op: 'add', flag: 'starred' }),
 }
 
-/** What asks for the channel's content at large: where nothing that was written reached him, it is open and empty. */
+/** Requests for the content of the channel as a whole. They are granted, and empty, if no message reached the caller. */
 const AT_LARGE: Record<string, Attempt> = {
   'POST /messages': (caller, { channelId }) =>
     caller.call('POST', '/messages', { type: 'channel', to: channelId, topic: 'other', content: 'hello' }),
@@ -115,7 +115,7 @@ async function placeFor(caller: Client, kind: Kind, beside: Beside, name: string
   return { channelId: channel.id, name, messageId: id }
 }
 
-/** Granted to all of these or to none, and refused as it is where there is nothing, unless he knows that there is. */
+/** Expects all attempts to be granted, or all refused. Unless the caller knows the channel, a refusal equals that of a missing one. */
 async function isGranted(
   attempts: Record<string, Attempt>,
   caller: Client,
@@ -184,7 +184,7 @@ const narrowed = (caller: Client, { channelId }: Place) =>
     narrow: [{ operator: 'channel', operand: channelId }],
   })
 
-test('7.1: spectators read web-public channels where the organisation lets them, and no other', async () => {
+test('7.1: spectators read web-public channels if the organization allows it, and no others', async () => {
   const caller = rig.account('bystander')
   const places = new Map<Kind, Place>()
   for (const kind of Object.keys(KINDS) as Kind[])
@@ -208,7 +208,7 @@ test('7.1: spectators read web-public channels where the organisation lets them,
   }
 })
 
-test('7.1: of a channel with protected history a subscriber has what came after he did', async () => {
+test('7.1: a subscriber of a channel with protected history reads messages from after their subscription', async () => {
   changeOrganization({ settings: SETTINGS })
   const late = rig.account('latecomer')
   const place = await placeFor(late, 'protected', 'nothing', 'guarded')

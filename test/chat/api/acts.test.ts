@@ -1,4 +1,4 @@
-/** What is done in the chat is told to the audit log of the appliance: contract section 1.6. */
+/** Events that the chat reports to the audit log of the appliance: contract section 1.6. */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -100,7 +100,7 @@ test('a change is answered once the audit log has it, and is an error when that 
   assert.equal((await rig.account('hamlet').call('POST', '/users/me/api_key/regenerate')).status, 500)
 })
 
-test('whoever is no administrator cannot push out what others did', async (t) => {
+test('an account that is not an administrator cannot crowd out the events of others', async (t) => {
   const changes = { calls: 3, withinMs: 1e9 }
   const { rig, owner, acts } = await told(t, { rateLimits: { ...NO_LIMITS, changes } })
   const hamlet = rig.account('hamlet')
@@ -116,7 +116,7 @@ test('whoever is no administrator cannot push out what others did', async (t) =>
   )
 })
 
-test('whoever signs in again and again, with the right password, has the same share', async (t) => {
+test('repeated sign-ins with the right password have the same share', async (t) => {
   const changes = { calls: 2, withinMs: 1e9 }
   const { rig, owner } = await told(t, { rateLimits: { ...NO_LIMITS, changes } })
   await owner.post('/users', { email: 'ophelia@example.com', password: 'a password of hers', full_name: 'Ophelia' })

@@ -1,4 +1,4 @@
-/** What else tells a former holder of an account: devices, webhook addresses and addresses of bots end at the first token. Section 1.2. */
+/** The first token of a new holder ends other ways to the account: devices, webhook addresses and addresses of bots. Section 1.2. */
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'

@@ -25,7 +25,7 @@ const shown = async (url: string) => {
 }
 
 describe('avatars', () => {
-  it('are generated for whoever has none, in two sizes, the same each time', async () => {
+  it('are generated for users without a picture, in two sizes, the same each time', async () => {
     const { avatar_url, avatar_url_medium } = (await hamlet.register()).snapshot
     assert.deepEqual(await shown(avatar_url), { type: 'png', width: 100, height: 100 })
     assert.deepEqual(await shown(avatar_url_medium), { type: 'png', width: 500, height: 500 })
@@ -87,7 +87,7 @@ describe('avatars', () => {
     assert.deepEqual(await shown(body.avatar_url), { type: 'png', width: 30, height: 30 })
   })
 
-  it('/users/me/avatar: what the organisation does not allow is for administrators alone; bots have an owner for it', async () => {
+  it('/users/me/avatar: only administrators may change what the organization does not allow; the owner of a bot changes its avatar', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     realm.transaction((turn) =>

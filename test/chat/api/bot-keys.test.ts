@@ -107,7 +107,7 @@ test('a key that an older version noted for one administrator is still replaced'
   assert.equal(await isTaken(key, id), false)
 })
 
-test('another e-mail of a bot is told to whoever manages it', async () => {
+test('a new e-mail address of a bot is reported to its managers', async () => {
   const { id } = await newBot(hamlet)
   const queues = await Promise.all(
     [hamlet, iago, ophelia].map((client) => client.register({ event_types: ['realm_bot'] })),

@@ -139,7 +139,7 @@ describe('a new owner of a bot', () => {
     assert.deepEqual([input.status, input.body.msg], [400, 'More than 200 bots'])
   })
 
-  it('is whoever reactivates a bot whose owner is deactivated, under the same conditions', async () => {
+  it('is the user who reactivates a bot of a deactivated owner, under the same conditions', async () => {
     const hamlet = rig.account('hamlet')
     const bot = await newBot(hamlet)
     await rig.owner.delete(`/users/${hamlet.user.id}`)

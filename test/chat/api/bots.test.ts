@@ -186,7 +186,7 @@ describe('PATCH /bots/:bot_id: changing a bot', () => {
   const CALLERS: [name: string, client: () => Client, allowed: boolean][] = [
     ['its owner', () => hamlet, true],
     ['an administrator', () => admin, true],
-    ['an owner of the organisation', () => rig.owner, true],
+    ['an owner of the organization', () => rig.owner, true],
     ['another member', () => ophelia, false],
     ['a moderator', () => rig.account('moderator', ROLES.moderator), false],
     ['a guest', () => rig.account('a-guest', ROLES.guest), false],
@@ -291,7 +291,7 @@ describe('GET /user_groups, GET /realm/emoji: groups and emoji', () => {
     await rig.account('other-guest', ROLES.guest).refused('BAD_REQUEST', 'GET', '/user_groups')
   })
 
-  it('GET /realm/emoji: emoji of the organisation by id, deactivated ones too', async () => {
+  it('GET /realm/emoji: lists custom emoji by id, also deactivated ones', async () => {
     assert.deepEqual((await hamlet.get('/realm/emoji')).emoji, {})
     const emoji = {
       id: 7,

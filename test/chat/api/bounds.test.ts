@@ -1,4 +1,4 @@
-/** What somebody might reach by a detour, and does not: contract sections 2.2, 4.2, 7.1, 7.2 and 7.7, rows E52, E72, E91, E122, E143. */
+/** Detours around rights are closed: contract sections 2.2, 4.2, 7.1, 7.2 and 7.7, rows E52, E72, E91, E122, E143. */
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
@@ -29,7 +29,7 @@ describe('a private channel that an administrator may not read', () => {
       principals: [principal.user.id],
     })
 
-  it('is not opened by him to an accomplice or to a bot of his (E52)', async () => {
+  it('cannot be opened by them to an accomplice or to their bot (E52)', async () => {
     const { user_id: bot } = await admin.post('/bots', { full_name: 'Spy', short_name: 'spy' })
     for (const accomplice of [ophelia, accountOf(bot)])
       assert.equal((await subscribe(admin, accomplice)).body.code, 'UNAUTHORIZED_PRINCIPAL')
@@ -37,7 +37,7 @@ describe('a private channel that an administrator may not read', () => {
     await admin.get(`/streams/${closed.id}`)
   })
 
-  it('is open to others by whoever reads and administers it, and begins with whom its creator names (E52, E60)', async () => {
+  it('can be opened by an administrator of the channel who reads it, and starts with the subscribers that its creator names (E52, E60)', async () => {
     assert.equal((await subscribe(hamlet, ophelia)).body.code, 'UNAUTHORIZED_PRINCIPAL')
     const { id } = await hamlet.post('/channels/create', {
       name: 'others',
@@ -49,7 +49,7 @@ describe('a private channel that an administrator may not read', () => {
 })
 
 describe('an owner', () => {
-  it('keeps his address from administrators, who could be let in as him by it (E72, E3)', async () => {
+  it('hides their address from administrators, who could use it to sign in as the owner (E72, E3)', async () => {
     const path = `/users/${rig.account('olaf', ROLES.owner).user.id}`
     await admin.refused('BAD_REQUEST', 'PATCH', path, { new_email: 'iago2@example.com' })
     await admin.patch(path, { full_name: 'Olaf the Owner' })
@@ -146,7 +146,7 @@ describe('who wrote a message', () => {
     await rig.owner.patch('/realm', { enable_spectator_access: false })
   })
 
-  it('is nobody for guests who do not see him: messages, their events, reactions, typing (7.7)', async () => {
+  it('is unknown to guests who cannot see them: in messages, events, reactions and typing (7.7)', async () => {
     const polonius = rig.account('polonius', ROLES.guest)
     const garden = rig.channel('garden', [polonius, ophelia])
     const members = rig.chat.realm.state.groupByName.get('role:members')!.id

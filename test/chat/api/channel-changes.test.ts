@@ -115,7 +115,7 @@ describe('PATCH /streams/:stream_id: a channel is changed', () => {
     assert.equal(now(channel).name, 'ELSINORE')
   })
 
-  it('by whoever administers it; some changes need more', async () => {
+  it('can be changed by its administrators; some changes need more rights', async () => {
     await cordelia.refused('CANNOT_ADMINISTER_CHANNEL', 'PATCH', path(channel), { new_name: 'mine' })
     await polonius.refused('CANNOT_ADMINISTER_CHANNEL', 'PATCH', path(channel), { new_name: 'mine' })
     await polonius.refused('BAD_REQUEST', 'PATCH', path(make({}, [])), { new_name: 'mine' })
@@ -229,7 +229,7 @@ describe('PATCH /streams/:stream_id: a channel is changed', () => {
     )
   })
 
-  it('with a notice in the channel, where the organisation wants that (434)', async () => {
+  it('post a notice in the channel if the organization wants it (434)', async () => {
     const noticed = async (values: Record<string, unknown>): Promise<string[]> => {
       const before = rig.chat.realm.store.messages.maxId()
       await hamlet.patch(path(channel), values)
@@ -299,7 +299,7 @@ describe('PATCH /streams/:stream_id: groups of a channel', () => {
 })
 
 describe('GET /streams/:stream_id/email_address: the address of a channel', () => {
-  it('is its readers’, each with one of his own, and of no mail that would come', async () => {
+  it('is given to readers, a different one to each; no mail arrives there', async () => {
     const address = `/streams/${channel.id}/email_address`
     const { email } = await hamlet.get(address)
     assert.match(email, /^channel-\d+\.[0-9a-f]{32}@coffer\.invalid$/)
@@ -347,7 +347,7 @@ describe('POST /channels/create: a channel is made alone', () => {
     assert.deepEqual((await hamlet.get(`/streams/${empty.id}/members`)).subscribers, [])
   })
 
-  it('by whoever may make one of its kind', async () => {
+  it('needs the right to create a channel of its kind', async () => {
     const values = { name: 'not mine', description: '', subscribers: [] }
     assert.equal((await polonius.refused('BAD_REQUEST', 'POST', '/channels/create', values)).status, 403)
     const refuse = (more: Record<string, unknown>) =>

@@ -107,7 +107,7 @@ describe('Channels', () => {
     assert.deepEqual((await rig.owner.get(`/streams/${ids.secrets}/members`)).subscribers, [hamlet.user.id])
   })
 
-  it('that are no longer wanted are archived by whoever administers them (E45)', async () => {
+  it('can be archived by their administrators (E45)', async () => {
     await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'old' }] })
     const { stream_id } = await hamlet.get('/get_stream_id', { stream: 'old' })
     await cordelia.refused('CANNOT_ADMINISTER_CHANNEL', 'DELETE', `/streams/${stream_id}`)

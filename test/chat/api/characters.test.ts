@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { z } from 'zod'
 import { createClock } from '../../../firmware/base/clock.ts'
 import type { Log } from '../../../firmware/base/log.ts'
@@ -19,7 +19,10 @@ import { POLL, POLL_WIDGET, TODO, TODO_WIDGET } from '../../../firmware/chat/rea
 import { CHOICES } from '../../../firmware/chat/realm/messages/widgets.ts'
 import { fullName } from '../../../firmware/chat/realm/model/user-names.ts'
 import { deriveKey } from '../../../firmware/crypto/kdf.ts'
-import { CHAT_KEY, type Client, OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
+import { CHAT_KEY, OWNER_PASSWORD } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const IN_NEITHER = [
   '\u0000',
@@ -56,6 +59,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   bouncer_public_key: 'base64: realm/organization/users/push.ts',
   encrypted_push_registration: 'base64: realm/organization/users/push.ts',
   token_id: 'base64: realm/organization/users/push.ts',
+  endpoint: 'a URL: outgoing/web-push.ts',
+  p256dh: 'base64url: outgoing/push-encryption.ts',
+  auth: 'base64url: outgoing/push-encryption.ts',
   domain: 'labels: realm/organization/settings/domains.ts',
   string_id: 'compared with the one there is',
   queue_id: 'looked up',
@@ -306,14 +312,6 @@ it('the first invalid character is told by its position, counted from 1 in chara
 })
 
 describe('Names', () => {
-  let rig: TestChat
-  let hamlet: Client
-  before(async () => {
-    rig = await openTestChat()
-    hamlet = rig.account('hamlet')
-  })
-  after(() => rig.close())
-
   it('of accounts have none of these characters', () => {
     for (const character of [...IN_NEITHER, ...IN_TEXTS_ALONE]) assert.equal(fullName(`Ham${character}let`), null)
   })

@@ -1,4 +1,4 @@
-/** Emoji of the organisation's own: contract rows E114 to E116, V28. */
+/** Custom emoji of the organization: contract rows E114 to E116, V28. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -57,7 +57,7 @@ test('POST /realm/domains: what is none, and one that is there, are refused', as
   assert.equal((await add('A.example')).body.code, 'BAD_REQUEST')
 })
 
-test('POST /users, PATCH /users/:user_id, PATCH /settings: where the organisation limits them, addresses are in its domains', async () => {
+test('POST /users, PATCH /users/:user_id, PATCH /settings: addresses must be in the domains of the organization, if it limits them', async () => {
   const { owner } = rig
   const hamlet = rig.account('hamlet')
   await owner.post('/realm/domains', { domain: 'one.example', allow_subdomains: false })
@@ -81,7 +81,7 @@ test('POST /users, PATCH /users/:user_id, PATCH /settings: where the organisatio
   await hamlet.patch('/settings', { email: 'hamlet@one.example' })
 })
 
-test('POST /users, PATCH /users/:user_id, PATCH /settings: disposable addresses are refused, unless the organisation takes them or has domains of its own', async () => {
+test('POST /users, PATCH /users/:user_id, PATCH /settings: disposable addresses are refused, unless the organization allows them or has its own domains', async () => {
   const { owner } = rig
   const hamlet = rig.account('hamlet')
   const make = (email: string) =>

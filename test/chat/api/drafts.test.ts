@@ -1,4 +1,4 @@
-/** What is written and not sent: contract rows E36 to E39, V10. */
+/** Drafts: contract rows E36 to E39, V10. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -78,7 +78,7 @@ describe('/drafts: drafts', () => {
     assert.equal((await ophelia.get('/drafts')).count, before)
   })
 
-  it('stay on each device for whoever wants that', async () => {
+  it('stay on each device for users who want that', async () => {
     const horatio = rig.account('horatio')
     const { ids } = await horatio.post('/drafts', { drafts: [draft('mine')] })
     await horatio.patch('/settings', { enable_drafts_synchronization: false })

@@ -19,7 +19,7 @@ const ACTIONS = {
   delete_direct_messages: 'direct',
 } as const
 
-/** Two of his and one of hers in each kind of place, and one of his bot's. */
+/** Ids for each kind of location: two messages of Claudius, one of a bot that Claudius owns, and one of another user. */
 async function written(): Promise<Record<'public' | 'private' | 'direct', number[]>> {
   const both = [claudius, gertrude]
   const bot = rig.clientOf(
@@ -39,7 +39,7 @@ async function written(): Promise<Record<'public' | 'private' | 'direct', number
 }
 
 for (const [action, kind] of Object.entries(ACTIONS))
-  test(`DELETE /users/:user_id: ${action} deletes his and his bots' messages of that kind and no others, and tells who had them`, async () => {
+  test(`DELETE /users/:user_id: ${action} deletes messages of that kind by the user and their bots, no others, and sends events to readers`, async () => {
     const ids = await written()
     const queue = await gertrude.register({
       event_types: ['delete_message'],
@@ -121,7 +121,7 @@ test('DELETE /users/:user_id: what a stop interrupts goes on at the next start',
   assert.equal((await gertrude.call('GET', `/messages/${ids.public[0]}`)).status, 200)
 })
 
-test('DELETE /users/:user_id: whoever cannot be deactivated loses nothing; an unknown action is refused', async () => {
+test('DELETE /users/:user_id: users who cannot be deactivated lose no messages; an unknown action is refused', async () => {
   const ids = await written()
   const { owner } = rig
   const values = { actions: { delete_direct_messages: true } }

@@ -7,7 +7,7 @@ import { chatSuite } from '../support/suite.ts'
 
 const { rig } = await chatSuite()
 
-test('GET /server_settings: the server says what it is to whoever asks', async () => {
+test('GET /server_settings: describes the server to any client', async () => {
   const { status, body } = await rig.anonymous('GET', '/server_settings')
   assert.equal(status, 200)
   assert.equal(body.zulip_feature_level, 500)

@@ -116,7 +116,7 @@ describe('User groups', () => {
     rig.chat.realm.transaction((turn) => turn.put('organization', organization))
   })
 
-  it('are changed by whoever manages them (E97, V55)', async () => {
+  it('can be changed by their managers (E97, V55)', async () => {
     const id = await create({ can_manage_group: people(hamlet, polonius) })
     const queue = await cordelia.register({ event_types: ['user_group'] })
     await hamlet.patch(`/user_groups/${id}`, { name: 'Lords', description: 'and ladies' })
@@ -278,7 +278,7 @@ describe('User groups', () => {
     await hamlet.post(`/user_groups/${id}/deactivate`)
   })
 
-  it('show private channels to whoever comes into them, and hide them (V41, V42)', async () => {
+  it('show private channels to new members, and hide them from former ones (V41, V42)', async () => {
     const inner = await create()
     const id = await create({ subgroups: [inner] })
     rig.channel('secret', [hamlet], { isPrivate: true, groupSettings: { can_subscribe_group: id } })

@@ -1,21 +1,16 @@
 /** How long a client may leave its event queue alone: contract sections 4.1 and 4.3, levels 481 and before. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { beforeEach, test } from 'node:test'
+import { chatForEachTest } from '../support/suite.ts'
+
+let nowMs = 0
+beforeEach(() => {
+  nowMs = 0
+})
+const { rig, hamlet } = chatForEachTest({ hamlet: 'member' }, { nowMs: () => nowMs })
 
 const QUEUES_OF_USER_MAX = 64
-
-let rig: TestChat
-let hamlet: Client
-let nowMs = 0
-
-beforeEach(async () => {
-  nowMs = 0
-  rig = await openTestChat({ nowMs: () => nowMs })
-  hamlet = rig.account('hamlet')
-})
-afterEach(() => rig.close())
 
 const register = (values: Record<string, unknown>) => hamlet.post('/register', { event_types: ['x'], ...values })
 

@@ -52,7 +52,7 @@ const heard = async (queue: RegisteredQueue) => (await queue.events()).map(({ id
 const listOf = async (client: Client) => (await client.get('/invites')).invites
 
 describe('POST /invites: inviting addresses', () => {
-  it('the link is told to whoever invites, and makes one account, which has its channels', async () => {
+  it('the inviter gets a link that creates one account with its channels', async () => {
     const channel = rig.channel('castle', [hamlet])
     rig.channel('for all', [], { isDefault: true })
     const queues = await Promise.all(
@@ -307,8 +307,8 @@ describe('POST /invites: inviting addresses', () => {
   })
 })
 
-describe('POST /invites/multiuse: links for whoever has them', () => {
-  it('as many come as have it, each with an address of his own', async () => {
+describe('POST /invites/multiuse: links for several people', () => {
+  it('create one account for each address', async () => {
     const key = await linked({ invite_as: ROLES.guest, invite_expires_in_minutes: null })
     const [shown] = await listOf(rig.owner)
     assert.deepEqual(shown, {

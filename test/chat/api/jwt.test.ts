@@ -1,4 +1,4 @@
-/** Signing in with a token of somebody else: contract section 3.1, row E3. */
+/** Signing in with a token of an identity provider: contract section 3.1, row E3. */
 
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -7,7 +7,10 @@ import {
   changeOperatorSettings,
   operatorSettings,
 } from '../../../firmware/chat/realm/organization/operator/operator.ts'
-import { openTestChat, START_MS } from '../support/chat.ts'
+import { START_MS } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
+
+const { rig } = chatForEachTest()
 
 const NOW_S = START_MS / 1000
 const JWT = { algorithm: 'HS256', key: Buffer.from('a secret of thirty-two bytes, or more') } as const
@@ -17,9 +20,7 @@ const tokenOf = (claims: object, key: Uint8Array = JWT.key) => {
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
 }
 
-test('POST /jwt/fetch_api_key: whoever a token of the right key names gets a key of his own, and a profile when it is asked for', async (t) => {
-  const rig = await openTestChat()
-  t.after(() => rig.close())
+test('POST /jwt/fetch_api_key: a token with a valid signature gets a new key for the user that it names, and a profile on request', async () => {
   const hamlet = rig.account('hamlet')
   changeOperatorSettings(rig.chat.realm, { jwt: JWT })
   const fetchKey = (values: Record<string, unknown>) => rig.anonymous('POST', '/jwt/fetch_api_key', values)
@@ -38,9 +39,7 @@ test('POST /jwt/fetch_api_key: whoever a token of the right key names gets a key
   assert.equal((await fetchKey({ token })).status, 200)
 })
 
-test('POST /jwt/fetch_api_key: everything else is refused: 400 for a token, 401 for an account, and nothing while it is not set', async (t) => {
-  const rig = await openTestChat()
-  t.after(() => rig.close())
+test('POST /jwt/fetch_api_key: a bad token is refused with 400, an account with 401, and all while no key is set', async () => {
   const { realm } = rig.chat
   const bot = await rig.owner.post('/bots', { full_name: 'A Bot', short_name: 'a' })
   const gone = rig.account('gone')
@@ -68,9 +67,7 @@ test('POST /jwt/fetch_api_key: everything else is refused: 400 for a token, 401 
   await refused(400, 'BAD_REQUEST', good)
 })
 
-test('the key that tokens are checked with is sealed, and is in no answer and no log', async (t) => {
-  const rig = await openTestChat()
-  t.after(() => rig.close())
+test('the key that verifies tokens is sealed, and appears in no answer and no log', async () => {
   changeOperatorSettings(rig.chat.realm, { jwt: JWT })
   assert.deepEqual(operatorSettings(rig.chat.realm).jwt, { algorithm: 'HS256' })
   await rig.anonymous('POST', '/jwt/fetch_api_key', { token: tokenOf({ email: 'olivia@example.com' }) })

@@ -7,7 +7,7 @@ import { chatForEachTest } from '../support/suite.ts'
 const { rig, iago: admin } = chatForEachTest({ iago: 'administrator' })
 
 const CAPABLE = { client_capabilities: { notification_settings_null: true, linkifier_url_template: true } }
-/** What only a reversal has: test/chat/api/reverse-linkifiers.test.ts. */
+/** Members of reverse linkifiers only: test/chat/api/reverse-linkifiers.test.ts. */
 const PLAIN = { example_input: null, reverse_template: null, alternative_url_templates: [] }
 const ISSUE = { pattern: '#(?P<id>[0-9]+)', url_template: 'https://issues.example/{id}' }
 

@@ -55,7 +55,7 @@ const indexed = (word: string): number[] =>
     ])
     .map(({ id }) => id)
 
-/** What `act` gives, and the longest that this thread has worked without letting others go on. */
+/** Returns the result of `act`, and the longest time that it has blocked the event loop. */
 async function watched<T>(act: () => Promise<T>): Promise<{ answer: T; longestMs: number }> {
   let longestMs = 0
   let isOver = false
@@ -73,7 +73,7 @@ async function watched<T>(act: () => Promise<T>): Promise<{ answer: T; longestMs
   return { answer, longestMs }
 }
 
-/** Of both channels, ascending: a snapshot has the newest alone. */
+/** Ids in both channels, ascending. A snapshot has only the newest. */
 function unreadOf({ user }: Client): number[] {
   const { store } = rig.chat.realm
   return [channel, aside]
@@ -223,7 +223,7 @@ describe('Long work', () => {
     assert.equal(rig.chat.realm.state.erasure.size, 0)
   })
 
-  it('deletes of a topic what the caller can read, by whoever may delete any message there (E48)', async () => {
+  it('deletes the messages of a topic that the caller can read and may delete (E48)', async () => {
     const members = [rig.owner, hamlet]
     const secret = rig.channel('shut', members, { isPrivate: true, historyPublicToSubscribers: false })
     const say = async (content: string): Promise<number> =>

@@ -1,4 +1,4 @@
-/** What one account may have kept in memory, or ask for at once: texts whose HTML is a hundred times as long, and much of them. */
+/** Bounds of memory for one account: texts whose HTML is a hundred times as long, and many of them. */
 
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
@@ -44,7 +44,7 @@ describe('scheduled messages and reminders', () => {
     const refused = await later(hamlet, longAsHtml())
     assert.equal(refused.body.code, 'BAD_REQUEST')
     assert.match(refused.body.msg, /4000000 characters of scheduled messages and reminders/)
-    assert.equal((await later(ophelia, longAsHtml())).status, 200, 'somebody else has his own')
+    assert.equal((await later(ophelia, longAsHtml())).status, 200, 'another account has its own bound')
 
     const { id } = await hamlet.post('/messages', toOphelia(longAsHtml(300)))
     const time = seconds() + 60
@@ -197,9 +197,9 @@ test('pictures on their way count with all bodies, and give back what they took'
   const small = await openTestChat()
   BODY_LIMITS.totalBytesMax = totalBytesMax
   try {
-    const { user, key } = small.account('hamlet')
-    const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
-    const begin = () => {
+    const [hamlet, iago] = [small.account('hamlet'), small.account('iago')]
+    const begin = ({ user, key }: typeof hamlet) => {
+      const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
       const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
       const writer = writable.getWriter()
       const answer = small.chat.api.request('http://chat.example/api/v1/users/me/avatar', {
@@ -212,12 +212,12 @@ test('pictures on their way count with all bodies, and give back what they took'
       const opened = send(Buffer.from(`--b\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\n`))
       return { opened, send, answer, end: () => writer.close().catch(() => {}) }
     }
-    const slow = [begin(), begin()]
+    const slow = [begin(hamlet), begin(iago)]
     for (const { opened, send } of slow) {
       await opened
       await send(new Uint8Array(4 * MIB))
     }
-    const refused = begin()
+    const refused = begin(hamlet)
     await refused.opened
     for (let i = 0; i < 4; i++) void refused.send(new Uint8Array(MIB))
     assert.equal((await refused.answer).status, 429)
@@ -225,7 +225,7 @@ test('pictures on their way count with all bodies, and give back what they took'
       await end()
       assert.equal((await answer).status, 400) // it ended early
     }
-    const next = begin()
+    const next = begin(hamlet)
     await next.opened
     await next.send(new Uint8Array(4.9 * MIB))
     await next.send(Buffer.from('\r\n--b--\r\n'))

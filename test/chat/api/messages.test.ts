@@ -128,7 +128,7 @@ test('GET /messages/:message_id: unknown and inaccessible messages are one answe
   assert.deepEqual(hidden.body, missing.body)
 })
 
-test('GET /messages/:message_id: whoever comes to a public channel later reads its history, as read', async () => {
+test('GET /messages/:message_id: later subscribers of a public channel read its history, marked as read', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const { id } = await send(hamlet, channel.id, 'before', 'x')
   const { message } = await cordelia.get(`/messages/${id}`)
@@ -286,7 +286,7 @@ test('GET /messages/:message_id/read_receipts: receipts are given where the orga
   assert.deepEqual((await hamlet.get(`/messages/${id}/read_receipts`)).user_ids, [cordelia.user.id])
 })
 
-test('POST /messages/flags: only what really changed is told, and what he left is not marked unread', async () => {
+test('POST /messages/flags: events list only changed messages, and messages of a left channel cannot be marked unread', async () => {
   const channel = rig.channel('Denmark', [hamlet, cordelia])
   const other = rig.channel('Elsinore', [hamlet])
   const first = await send(hamlet, channel.id, 'one', 'topic')
@@ -323,7 +323,7 @@ test('POST /messages/flags: only what really changed is told, and what he left i
     await cordelia.refused('BAD_REQUEST', 'POST', '/messages/flags', { messages: [1], ...wrong })
 })
 
-test('POST /messages/flags: what somebody stars that he did not receive is his from then on, read', async () => {
+test('POST /messages/flags: starring a message that the user did not receive adds it to their history, as read', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const { id } = await send(hamlet, channel.id, 'one', 'topic')
   await cordelia.post('/messages/flags', { messages: [id], op: 'add', flag: 'starred' })

@@ -164,7 +164,7 @@ describe('Fetching messages (E9)', () => {
       topics.map(({ name }: { name: string }) => name),
       ['', 'since', 'before'],
     )
-    assert.deepEqual(await rig.owner.get('/messages', { ...all, narrow }).then(idsOf), []) // he sees that there is one
+    assert.deepEqual(await rig.owner.get('/messages', { ...all, narrow }).then(idsOf), []) // an owner sees that the channel exists
     await cordelia.delete('/users/me/subscriptions', { subscriptions: [name] })
     await cordelia.refused('BAD_NARROW', 'GET', '/messages', { ...all, narrow })
     assert.ok(!idsOf(await cordelia.get('/messages', all)).some((id) => own.includes(id)))
@@ -220,7 +220,7 @@ describe('Fetching messages (E9)', () => {
     assert.equal('match_content' in plain.messages[0], false)
   })
 
-  it('is for those who have not signed in as far as the organisation lets them', async () => {
+  it('serves spectators as far as the organization allows', async () => {
     const { status, body } = await rig.anonymous('GET', '/messages', all)
     assert.deepEqual([status, body.code], [401, 'UNAUTHENTICATED_USER'])
     const { realm } = rig.chat

@@ -48,7 +48,7 @@ describe('an invitation', () => {
     assert.equal((await join(link)).status, 404)
   })
 
-  it('of a former administrator says nothing of theirs to whoever accepts it', async () => {
+  it('of a former administrator tells its acceptors nothing of administrators', async () => {
     await rig.owner.patch('/realm', { create_multiuse_invite_group: { new: groupId('role:members') } })
     const key = await linkOf(iago, { welcome_message_custom_text: 'Send your password to Iago' })
     await setRole(iago, ROLES.member)

@@ -1,19 +1,12 @@
 /** Requests belong to the organization by the address that clients are told: contract section 1.2. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { insidePath } from '../../../firmware/chat/render/url.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia } = await chatSuite({ hamlet: 'member', cordelia: 'member' })
 
 const basic = (email: string, key: string) => `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}`
 

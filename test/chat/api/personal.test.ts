@@ -1,4 +1,4 @@
-/** What is an account's own: contract section 3.4, rows E82, E83 and E87. */
+/** Personal data of an account: contract section 3.4, rows E82, E83 and E87. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

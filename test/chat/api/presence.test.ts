@@ -137,7 +137,7 @@ describe('POST /users/me/status, GET /users/:user_id/status, POST /users/:user_i
     assert.deepEqual((await ophelia.get(`/users/${hamlet.user.id}/status`)).status, {})
   })
 
-  it('away, of old clients, is the setting of presence; his last activity moves out of sight', async () => {
+  it('away of old clients is the presence setting; it hides the last activity', async () => {
     await hamlet.post('/users/me/presence', { status: 'active' })
     const queue = await ophelia.register({ event_types: ['user_status', 'presence', 'user_settings'], ...SIMPLE })
     const own = await hamlet.register({ event_types: ['user_settings'] })
@@ -160,7 +160,7 @@ describe('POST /users/me/status, GET /users/:user_id/status, POST /users/:user_i
     assert.equal(here.away, false)
   })
 
-  it('stays with whoever is deactivated, as clients keep it', async () => {
+  it('stays for deactivated users, as clients keep it', async () => {
     const user = rig.account('laertes')
     await user.post('/users/me/status', { status_text: 'in France' })
     await rig.owner.delete(`/users/${user.user.id}`)

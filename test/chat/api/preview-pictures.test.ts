@@ -1,17 +1,11 @@
 /** Only what is a picture by its bytes is shown as one: contract section 6.3. */
 
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
+import { it } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { hamlet } = await chatSuite({ hamlet: 'member' })
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAACCAYAAACZgbYnAAAAEElEQVR4nGP4z8DwHwSRGQA9XgX7kbn6sAAAAABJRU5ErkJggg==',

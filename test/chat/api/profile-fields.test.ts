@@ -1,4 +1,4 @@
-/** What people tell of themselves: contract rows E72, E86 and E117, V6, V34. */
+/** Custom profile fields: contract rows E72, E86 and E117, V6, V34. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -139,7 +139,7 @@ describe('/users/me/profile_data, PATCH /users/:user_id: values', () => {
     [4, undefined, '2024-02-29', ['2023-02-29', '29.2.2024', '2024-2-1', 'x']],
     [5, undefined, 'https://x.example/a', ['x.example', 'javascript:alert(1)', 'ftp://x.example']],
     [7, { subtype: 'github' }, 'hamlet', ['x'.repeat(51)]],
-    [8, undefined, 'he', ['x'.repeat(51)]],
+    [8, undefined, 'they', ['x'.repeat(51)]],
   ]
   for (const [field_type, field_data, good, bad] of TYPES)
     it(`of type ${field_type} are kept, told to others and removed`, async () => {
@@ -186,8 +186,8 @@ describe('/users/me/profile_data, PATCH /users/:user_id: values', () => {
   it('of fields that people may not change are for administrators', async () => {
     const id = await add({ field_type: 1, editable_by_user: false })
     await hamlet.refused('BAD_REQUEST', 'PATCH', '/users/me/profile_data', { data: [{ id, value: 'x' }] })
-    await admin.patch(`/users/${hamlet.user.id}`, { profile_data: [{ id, value: 'by *him*' }] })
-    assert.equal((await profileOf(hamlet))[id].rendered_value, '<p>by <em>him</em></p>')
+    await admin.patch(`/users/${hamlet.user.id}`, { profile_data: [{ id, value: 'by *Hamlet*' }] })
+    assert.equal((await profileOf(hamlet))[id].rendered_value, '<p>by <em>Hamlet</em></p>')
     await hamlet.refused('BAD_REQUEST', 'DELETE', '/users/me/profile_data', { data: [id] })
     await admin.patch(`/users/${hamlet.user.id}`, { profile_data: [{ id, value: null }] })
     assert.deepEqual(await profileOf(hamlet), {})

@@ -1,4 +1,4 @@
-/** The organisation's icon and logos: contract row E120, V23. */
+/** Icon and logos of the organization: contract row E120, V23. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -49,7 +49,7 @@ test('/realm: a picture that is none, too large or absent is refused', async () 
   }
 })
 
-test('GET /server_settings: the icon is told to whoever signs in, with the whole address', async () => {
+test('GET /server_settings: has the complete address of the icon', async () => {
   const before = (await rig.anonymous('GET', '/server_settings')).body.realm_icon
   assert.match(before, /^https:\/\/chat\.example\/static\/images\/default-icon\.png\?version=0$/)
   await rig.owner.upload('POST', '/realm/icon', picture(30))

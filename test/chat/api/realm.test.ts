@@ -1,4 +1,4 @@
-/** What is set of the organisation: contract rows E103, E104, E119, E124, sections 2.6 and 7.2; V22, V23, V24, V36. */
+/** Settings of the organization: contract rows E103, E104, E119, E124, sections 2.6 and 7.2; V22, V23, V24, V36. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -25,6 +25,7 @@ const OTHER: Json = {
   message_edit_history_visibility_policy: 'moves',
   topics_policy: 'disable_empty_topic',
   message_retention_days: 30,
+  page_offline_days: 7,
   welcome_message_custom_text: 'Welcome!',
   digest_weekday: 3,
   waiting_period_threshold: 5,
@@ -146,7 +147,7 @@ describe('PATCH /realm: each setting of 2.6', () => {
     )
   })
 
-  it('GET /server_settings: name, description and whether anybody may look in are told to whoever signs in', async () => {
+  it('GET /server_settings: has the name, the description, and whether spectators are allowed', async () => {
     await admin.patch('/realm', { name: 'Elsinore', description: 'A **castle**', enable_spectator_access: true })
     rig.channel('open', [rig.owner], { isWebPublic: true })
     const { body } = await rig.anonymous('GET', '/server_settings')
@@ -219,7 +220,7 @@ describe('PATCH /realm: each right of 7.2', () => {
     for (const value of [gone, { direct_members: [hamlet.user.id], direct_subgroups: [gone] }])
       assert.equal((await set(value)).body.code, 'BAD_REQUEST')
     assert.equal((await set(outer)).status, 200)
-    // Whoever may is asked for the picture next.
+    // Clients that may ask for the picture do so next.
     assert.match((await hamlet.call('POST', '/realm/emoji/yorick')).body.msg, /exactly one file/)
     assert.equal((await horatio.call('POST', '/realm/emoji/yorick')).status, 403)
     const people = { direct_members: [horatio.user.id], direct_subgroups: [inner] }
@@ -302,7 +303,7 @@ describe('PATCH /realm/user_settings_defaults: settings of accounts to come', ()
 })
 
 describe('POST /realm/test_welcome_bot_custom_message: trying the welcome message', () => {
-  it('the Welcome Bot sends it to whoever asks', async () => {
+  it('the Welcome Bot sends it on request', async () => {
     const { message_id } = await admin.post('/realm/test_welcome_bot_custom_message', {
       welcome_message_custom_text: ' Hello, *you* ',
     })
@@ -316,11 +317,11 @@ describe('POST /realm/test_welcome_bot_custom_message: trying the welcome messag
   })
 })
 
-describe('POST /users: whoever comes', () => {
+describe('POST /users: a new user', () => {
   const come = (name: string) =>
     admin.post('/users', { email: `${name}@example.com`, password: 'a long password', full_name: `${name} Test` })
 
-  it('is welcomed in the words of the organisation, and told of where it wants that', async () => {
+  it('gets the welcome message of the organization, and is announced if it wants that', async () => {
     const channel = rig.channel('lobby', [admin])
     const queue = await admin.register({ event_types: ['message'] })
     await come('osric')
@@ -346,8 +347,8 @@ describe('POST /users: whoever comes', () => {
   })
 })
 
-describe('POST /realm/deactivate: ending the organisation', () => {
-  it('whoever waits for events is told, every call is refused, and the administrator of the server undoes it', async () => {
+describe('POST /realm/deactivate: deactivating the organization', () => {
+  it('ends waiting polls and refuses every request, until the administrator of the server reactivates it', async () => {
     const queue = await admin.register()
     const waiting = admin.call('GET', '/events', { queue_id: queue.snapshot.queue_id, last_event_id: -1 })
     await new Promise(setImmediate)

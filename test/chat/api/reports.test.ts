@@ -17,7 +17,7 @@ test('/messages/:message_id/report: without a channel for them there are no repo
   assert.match(body.msg, /Moderation request channel/)
 })
 
-test('/messages/:message_id/report: the Notification Bot tells who reports what and why, in a topic of whoever wrote it', async () => {
+test('/messages/:message_id/report: the Notification Bot posts reporter, message and reason in a topic of the author', async () => {
   const moderation = rig.channel('moderation', [rig.owner], { isPrivate: true })
   await rig.owner.patch('/realm', { moderation_request_channel_id: moderation.id })
   const queue = await rig.owner.register({ event_types: ['message'], apply_markdown: false })
@@ -25,7 +25,7 @@ test('/messages/:message_id/report: the Notification Bot tells who reports what 
     await sendTo(inChannel(), 'poison ```in``` the ear'),
     await sendTo({ type: 'direct', to: [hamlet.user.id] }, '@**Hamlet Test** you are next'),
   ]
-  await hamlet.post(`/messages/${ids[0]}/report`, { report_type: 'harassment', description: ' He  did it. ' })
+  await hamlet.post(`/messages/${ids[0]}/report`, { report_type: 'harassment', description: ' They  did it. ' })
   await hamlet.post(`/message/${ids[1]}/report`, { report_type: 'other', description: 'A threat' })
   const [first, second] = (await queue.events()).map(({ message }) => message)
   for (const message of [first, second]) {
@@ -35,7 +35,7 @@ test('/messages/:message_id/report: the Notification Bot tells who reports what 
     assert.match(message.content, /@_\*\*Hamlet Test\|\d+\*\* reported/)
   }
   assert.match(first.content, /#\*\*court>throne@\d+\*\*. Reason: \*\*Harassment\*\*/)
-  assert.match(first.content, /He {2}did it\./)
+  assert.match(first.content, /They {2}did it\./)
   assert.match(first.content, /````quote\npoison ```in``` the ear\n````$/)
   assert.match(second.content, /a direct message. Reason: \*\*Other reason\*\*/)
   assert.deepEqual(

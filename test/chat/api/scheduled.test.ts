@@ -1,4 +1,4 @@
-/** What is sent later: contract rows E29 to E35, V37, V40. */
+/** Scheduled messages and reminders: contract rows E29 to E35, V37, V40. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -148,7 +148,7 @@ describe('/scheduled_messages: scheduled messages', () => {
     assert.deepEqual((await hamlet.get('/scheduled_messages')).scheduled_messages, [])
   })
 
-  it('of whom may no longer send there are kept as failed, with a word to him, until they are given another time', async () => {
+  it('of senders without the right to send are kept as failed, with a notice to the sender, until they get another time', async () => {
     const channel = rig.channel('grave', [hamlet, ophelia])
     const { scheduled_message_id: id } = await hamlet.post('/scheduled_messages', {
       type: 'channel',
@@ -313,7 +313,7 @@ describe('/reminders: reminders', () => {
     assert.ok(!ids().includes(reminder_id))
   })
 
-  it('are taken back by whoever asked for them, and refused for what nobody may read', async () => {
+  it('can be deleted by their creator, and are refused for messages that the user cannot read', async () => {
     const { id } = await ophelia.post('/messages', { type: 'direct', to: [ophelia.user.id], content: 'note to self' })
     const values = { message_id: id, scheduled_delivery_timestamp: seconds() + 30 }
     const unread = await hamlet.refused('BAD_REQUEST', 'POST', '/reminders', values)

@@ -171,7 +171,7 @@ describe('PATCH /settings: name, address, password', () => {
     assert.equal((await rig.anonymous('POST', '/fetch_api_key', { username, password: wanted })).status, 200)
   })
 
-  it('what the organisation does not allow is for administrators alone', async () => {
+  it('only administrators may change what the organization does not allow', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     const settings = { name_changes_disabled: true, email_changes_disabled: true, require_unique_names: true }

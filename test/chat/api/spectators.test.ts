@@ -1,4 +1,4 @@
-/** What whoever has not signed in is told: contract section 1.2, rows E6, E67, E68, level 387. */
+/** Requests of spectators: contract section 1.2, rows E6, E67, E68, level 387. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

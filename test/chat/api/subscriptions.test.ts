@@ -130,7 +130,7 @@ describe('Subscribing (E52)', () => {
     assert.equal(stream.message_retention_days, -1)
   })
 
-  it('sends a message to people whom somebody else has subscribed, unless he does not want it', async () => {
+  it('sends a message to users whom another user has subscribed, unless they disabled it', async () => {
     const [first, second] = [await makeChannel(), await makeChannel({ invite_only: true })]
     const subscriptions = [{ name: first.name }, { name: second.name }]
     const queue = await cordelia.register({ event_types: ['message'], apply_markdown: false })
@@ -151,7 +151,7 @@ describe('Subscribing (E52)', () => {
     assert.deepEqual(await queue.events(), [])
   })
 
-  it('announces a new channel where the organisation has a place for it', async () => {
+  it('announces a new channel where the organization wants it', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     const news = await makeChannel()
@@ -243,7 +243,7 @@ describe('Unsubscribing (E54)', () => {
     await hamlet.post(PATH, { subscriptions: [{ name }], principals: [cordelia.user.id, polonius.user.id] })
     const values = { subscriptions: [name], principals: [polonius.user.id] }
     await cordelia.refused('BAD_REQUEST', 'DELETE', PATH, values)
-    assert.deepEqual((await hamlet.delete(PATH, values)).removed, [name]) // he administers it
+    assert.deepEqual((await hamlet.delete(PATH, values)).removed, [name]) // Hamlet administers it
     await hamlet.post(PATH, { subscriptions: [{ name }], principals: [polonius.user.id] })
     assert.deepEqual((await rig.owner.delete(PATH, values)).removed, [name])
   })
@@ -296,7 +296,7 @@ describe('One call for both (E53)', () => {
 })
 
 describe('What a subscriber sets (E55)', () => {
-  it('is told to his own clients, muting twice (V46)', async () => {
+  it('is sent to the clients of the user only, muting twice (V46)', async () => {
     const { id } = await makeChannel()
     const mine = await hamlet.register({ event_types: ['subscription'] })
     const others = await cordelia.register({ event_types: ['subscription'] })
@@ -343,7 +343,7 @@ describe('What a subscriber sets (E55)', () => {
     assert.deepEqual([subscription.email_notifications, subscription.wildcard_mentions_notify], [null, null])
   })
 
-  it('is all or nothing, and only for channels of his', async () => {
+  it('is all or nothing, and only for subscribed channels', async () => {
     const { id } = await makeChannel()
     const pin = { stream_id: id, property: 'pin_to_top', value: true }
     await cordelia.refused('BAD_REQUEST', 'POST', `${PATH}/properties`, { subscription_data: [pin] })
@@ -389,7 +389,7 @@ describe('Lists of subscriptions', () => {
     await cordelia.refused('BAD_REQUEST', 'GET', '/users/9999/channels')
   })
 
-  it('of the snapshot have each channel that he sees once', async () => {
+  it('of the snapshot have each visible channel once', async () => {
     const left = await makeChannel()
     await hamlet.delete(PATH, { subscriptions: [left.name] })
     const never = await makeChannel({}, cordelia)
@@ -409,8 +409,8 @@ describe('Lists of subscriptions', () => {
   })
 })
 
-describe('Whoever leaves a channel', () => {
-  it('has nothing there to read any more, and his clients hear of it (V52)', async () => {
+describe('A user who leaves a channel', () => {
+  it('has no unread messages there any more, and their clients hear of it (V52)', async () => {
     const { name, id } = await makeChannel()
     await cordelia.post(PATH, { subscriptions: [{ name }] })
     const sent = await hamlet.post('/messages', { type: 'stream', to: id, topic: 't', content: 'x' })

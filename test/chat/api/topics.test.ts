@@ -1,4 +1,4 @@
-/** What users think of topics: rows E56, E57; events V15, V60; blocks user_topic, muted_topics. Contract 3.3, 4.2. */
+/** Visibility policies of topics: rows E56, E57; events V15, V60; blocks user_topic, muted_topics. Contract 3.3, 4.2. */
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'

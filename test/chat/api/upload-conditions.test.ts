@@ -1,29 +1,13 @@
 /** Validators and conditions of uploaded files: contract row E131; RFC 9110 sections 8.8, 13 and 14. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const WORDS = 'To be, or not to be'
 const HOUR_MS = 3_600_000
-
-let rig: TestChat
-let hamlet: Client
-let paths: string[]
-let etag: string
-let date: string
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  const { url } = (await hamlet.upload('POST', '/user_uploads', Buffer.from(WORDS), {}, 'speech.txt')).body
-  const signed = JSON.parse((await ask('GET', `/api/v1${url}`)).text).url
-  paths = [url, url.replace('/user_uploads/', '/user_uploads/download/'), signed]
-  rig.advance(5) // it is as old as it is
-  const { headers } = await ask('GET', paths[0]!)
-  etag = headers.get('etag')!
-  date = headers.get('last-modified')!
-})
-after(() => rig.close())
 
 async function ask(method: string, path: string, headers: Record<string, string> = {}) {
   const authorization = `Basic ${Buffer.from(`${hamlet.user.email}:${hamlet.key}`).toString('base64')}`
@@ -33,6 +17,14 @@ async function ask(method: string, path: string, headers: Record<string, string>
   })
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
+
+const { url } = (await hamlet.upload('POST', '/user_uploads', Buffer.from(WORDS), {}, 'speech.txt')).body
+const signed = JSON.parse((await ask('GET', `/api/v1${url}`)).text).url
+const paths = [url, url.replace('/user_uploads/', '/user_uploads/download/'), signed]
+rig.advance(5) // the age of the file in every test
+const { headers } = await ask('GET', url)
+const etag = headers.get('etag')!
+const date = headers.get('last-modified')!
 
 const at = (offsetMs: number) => new Date(Date.parse(date) + offsetMs).toUTCString()
 
@@ -50,7 +42,7 @@ describe('An uploaded file', () => {
     assert.notEqual((await ask('GET', url)).headers.get('etag'), etag)
   })
 
-  it('is not sent again to whoever has it, by etag first and by date else', async () => {
+  it('is not sent again to clients that have it, by etag first and by date otherwise', async () => {
     const CASES: readonly [conditions: Record<string, string>, status: number][] = [
       [{ 'if-none-match': etag }, 304],
       [{ 'if-none-match': `"other", W/${etag}` }, 304],
@@ -99,7 +91,7 @@ describe('An uploaded file', () => {
     assert.equal((await ask('GET', paths[0]!, { range: 'bytes=0-4', 'if-none-match': etag })).status, 304)
   })
 
-  it('tells nothing to whoever may not read it', async () => {
+  it('tells nothing to users who may not read it', async () => {
     const cordelia = rig.account('cordelia')
     const authorization = `Basic ${Buffer.from(`${cordelia.user.email}:${cordelia.key}`).toString('base64')}`
     const { status, headers } = await ask('GET', paths[0]!, { authorization, 'if-none-match': etag })

@@ -52,7 +52,7 @@ const PNG = Buffer.from(
 )
 
 describe('Uploading (E130)', () => {
-  it('lists the newest hundred of the messages that show a file, and opens it for whoever reads any of them', async () => {
+  it('lists the newest hundred messages that show a file, and opens it for readers of any of them', async () => {
     const ophelia = rig.account('ophelia')
     const { url } = (await upload(hamlet, 'letter.txt', 'words')).body
     const content = `[letter](${url}) and again [letter](${url})`
@@ -191,7 +191,7 @@ function endless(head: string, mebibytes: number): ReadableStream<Uint8Array> {
 }
 
 describe('A file', () => {
-  it('is read by its owner until a message shows it, then by whoever may read that', async () => {
+  it('can be read by its owner until a message shows it, then by readers of that message', async () => {
     const { body } = await upload(hamlet, 'plan.txt', 'the plan')
     const statusFor = async (client: Client | null) => (await fetchFile(client, body.url)).status
     assert.deepEqual([await statusFor(hamlet), await statusFor(cordelia), await statusFor(null)], [200, 404, 404])

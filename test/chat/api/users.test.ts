@@ -51,7 +51,7 @@ describe('GET /users, GET /users/:user_id, GET /users/me: reading accounts', () 
     assert.deepEqual(members[0].profile_data, {})
   })
 
-  it('GET /users/:user_id: one account by id and by address; whoever is unknown is not there', async () => {
+  it('GET /users/:user_id: returns one account by id or address; an unknown one does not exist', async () => {
     for (const who of [hamlet.user.id, 'hamlet@example.com', 'HAMLET@example.com']) {
       assert.equal((await guest.get(`/users/${who}`)).user.full_name, 'Hamlet Test')
     }
@@ -113,7 +113,7 @@ describe('who sees an address', () => {
     const lost = { user_id: id, delivery_email: null }
     assert.deepEqual(await heard(), [[address], [address, lost], [address, lost]])
     const renamed = rig.clientOf(rig.chat.realm.state.user.get(id)!)
-    await shy.get('/users/me') // his client was set up with the real address
+    await shy.get('/users/me') // the client was set up with the real address
     await renamed.patch('/settings', { email_address_visibility: 2 })
     assert.deepEqual(await heard(), [[], [{ user_id: id, delivery_email: 'ophelia@example.com' }], []])
   })
@@ -220,7 +220,7 @@ describe('PATCH /users/:user_id: changing an account', () => {
     )
   })
 
-  it('whoever rises sees more at once, and whoever becomes a guest begins anew', async () => {
+  it('a promoted user sees more at once, and clients of a new guest register again', async () => {
     const { realm } = rig.chat
     const user = rig.account('voltemand', ROLES.guest)
     const shy = rig.account('cornelia')
@@ -264,7 +264,7 @@ describe('PATCH /users/:user_id: changing an account', () => {
     assert.deepEqual({ ...(await unread()), old_unreads_missing: false }, NOTHING_UNREAD)
   })
 
-  it('channels lose and get back whoever is deactivated and reactivated', async () => {
+  it('deactivation removes subscribers from channels, and reactivation returns them', async () => {
     const user = rig.account('francisco')
     const channel = rig.channel('watch', [hamlet, user])
     const queue = await hamlet.register({ event_types: ['subscription'] })
@@ -316,7 +316,7 @@ describe('PATCH /users/:user_id: changing an account', () => {
 })
 
 describe('DELETE /users/:user_id, DELETE /users/me, POST /users/:user_id/reactivate: deactivating and reactivating', () => {
-  it('whoever is deactivated is told so, loses his queues, and comes back with his key', async () => {
+  it('a deactivated user gets an error for it, loses their queues, and returns with their key', async () => {
     const user = rig.account('laertes')
     const queue = await hamlet.register({ event_types: ['realm_user', 'user_group'] })
     const own = await user.register()
@@ -336,7 +336,7 @@ describe('DELETE /users/:user_id, DELETE /users/me, POST /users/:user_id/reactiv
     await user.get('/users/me')
   })
 
-  it('DELETE /users/:user_id: whoever was there a moment ago is there no longer', async () => {
+  it('DELETE /users/:user_id: an active user is no longer present', async () => {
     const user = rig.account('marcellus')
     await user.post('/users/me/presence', { status: 'active' })
     const capable = { client_capabilities: { notification_settings_null: true, simplified_presence_events: true } }
@@ -349,7 +349,7 @@ describe('DELETE /users/:user_id, DELETE /users/me, POST /users/:user_id/reactiv
     )
   })
 
-  it('POST /users/:user_id/reactivate: what was sent to his channels meanwhile did not reach him, and what is sent then does', async () => {
+  it('POST /users/:user_id/reactivate: messages sent to their channels meanwhile did not reach the user, and later ones do', async () => {
     const user = rig.account('reynaldo')
     const shut = { isPrivate: true, historyPublicToSubscribers: false }
     const channels = [rig.channel('hall', [rig.owner, user]), rig.channel('closet', [rig.owner, user], shut)]

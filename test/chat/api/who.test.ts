@@ -18,7 +18,7 @@ const WHO: Record<string, readonly Caller[]> = {
   Own: ['owner'],
 }
 
-// Ids that there are not, so that nothing changes: whoever is let in gets another answer than whoever is not.
+// Unknown ids, so that nothing changes: admitted callers get another answer than refused ones.
 const CALLS: [method: string, path: string, who: keyof typeof WHO, values?: Record<string, unknown>][] = [
   ['POST', '/messages/9999/report', 'A', { report_type: 'spam' }],
   ['POST', '/message/9999/report', 'A', { report_type: 'spam' }],
@@ -164,6 +164,10 @@ const CALLS: [method: string, path: string, who: keyof typeof WHO, values?: Reco
   ['POST', '/session', 'U', { device: 'x' }],
   ['DELETE', '/session', 'U'],
   ['POST', '/users/9999/password_link', 'Adm'],
+  ['GET', '/web_push', 'U'],
+  ['POST', '/web_push', 'U', { endpoint: 'x', p256dh: 'x', auth: 'x' }],
+  ['DELETE', '/web_push', 'U'],
+  ['POST', '/web_push/test', 'U'],
 ]
 
 const call = {} as Record<Caller, (method: string, path: string, values?: Record<string, unknown>) => Promise<Answer>>

@@ -1,12 +1,12 @@
 /** Memory of all event queues together: contract section 9.1. The heap is measured, after a collection. */
 
 import assert from 'node:assert/strict'
-import { afterEach, test } from 'node:test'
+import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createEventHub, type EventHub, type Publication } from '../../../firmware/chat/events/hub.ts'
+import type { EventHub, Publication } from '../../../firmware/chat/events/hub.ts'
 import type { Queue, QueueOptions } from '../../../firmware/chat/events/queue.ts'
-import { CAPABILITIES, type Capability, internShape } from '../../../firmware/chat/events/shapes.ts'
+import { clock, createHub, register } from './hubs.ts'
 
 const MIB = 1024 * 1024
 const BYTES_MAX = 16 * MIB
@@ -15,40 +15,6 @@ const QUEUES = 1500
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
-
-const SHAPE = internShape({
-  applyMarkdown: false,
-  clientGravatar: true,
-  slimPresence: false,
-  level: null,
-  can: Object.fromEntries(CAPABILITIES.map((name) => [name, false])) as Record<Capability, boolean>,
-})
-
-let hubs: EventHub[] = []
-let nowMs = 0
-afterEach(() => {
-  for (const hub of hubs) hub.close()
-  hubs = []
-})
-
-function createHub(bytesMax = BYTES_MAX): EventHub {
-  let ids = 0
-  const hub = createEventHub({ newQueueId: () => `q${ids++}`, nowMs: () => nowMs, bytesMax })
-  hubs.push(hub)
-  return hub
-}
-
-const register = (hub: EventHub, userId: number, options: Partial<QueueOptions> = {}): Queue =>
-  hub.register({
-    userId,
-    shape: SHAPE,
-    eventTypes: null,
-    allPublicStreams: false,
-    narrow: [],
-    clientName: 'test',
-    lifespanMs: 600_000,
-    ...options,
-  })
 
 function publish(hub: EventHub, ...publications: Partial<Publication>[]): void {
   const batch = hub.begin()
@@ -73,7 +39,7 @@ const isThere = (hub: EventHub, { id, userId }: Queue): boolean => {
 const flags = ({ id }: QueueOptions) => ({ flags: ['read'], queue: id })
 
 test('entries of many queues that nobody polls are bounded, although they share every text', async () => {
-  const hub = createHub()
+  const hub = createHub({ bytesMax: BYTES_MAX })
   const polled = register(hub, 0)
   const before = heapBytes()
   for (let user = 1; user < QUEUES; user++) register(hub, user)
@@ -89,7 +55,7 @@ test('entries of many queues that nobody polls are bounded, although they share 
 })
 
 test('a single change of many events stays within the bound, too', () => {
-  const hub = createHub()
+  const hub = createHub({ bytesMax: BYTES_MAX })
   for (let user = 0; user < QUEUES; user++) register(hub, user)
   const before = heapBytes()
   publish(hub, ...Array.from({ length: 100 }, () => ({ tail: flags })))
@@ -98,10 +64,10 @@ test('a single change of many events stays within the bound, too', () => {
 })
 
 test('of queues that hold as much, those polled least recently go first', async () => {
-  const hub = createHub()
+  const hub = createHub({ bytesMax: BYTES_MAX })
   const queues: Queue[] = []
   for (let user = 0; user < 100; user++) {
-    nowMs = user
+    clock.now = user
     queues.push(register(hub, user))
   }
   while (hub.size === queues.length) publish(hub, {})
@@ -111,7 +77,7 @@ test('of queues that hold as much, those polled least recently go first', async 
 })
 
 test('event types and narrows of queues count', () => {
-  const hub = createHub()
+  const hub = createHub({ bytesMax: BYTES_MAX })
   const small = register(hub, 0)
   const before = heapBytes()
   const text = (length: number, n: number) => `${n}`.padStart(length, 'é')
@@ -126,7 +92,7 @@ test('event types and narrows of queues count', () => {
 })
 
 test('events stop merging before each merge is long', () => {
-  const hub = createHub()
+  const hub = createHub({ bytesMax: BYTES_MAX })
   const queue = register(hub, 1)
   const join = (before: object, after: object) => ({
     ...after,
@@ -142,7 +108,7 @@ test('events stop merging before each merge is long', () => {
 })
 
 test('restored queues share their texts again and stay within the bound', () => {
-  const hub = createHub(64 * MIB)
+  const hub = createHub({ bytesMax: 64 * MIB })
   for (let user = 0; user < 400; user++) register(hub, user)
   for (let message = 0; message < 10; message++)
     publish(hub, { make: () => ({ content: `${message}`.repeat(1500) }), tail: flags })
@@ -150,7 +116,7 @@ test('restored queues share their texts again and stay within the bound', () => 
     hub.save(() => false),
     ({ json }) => json,
   )
-  const restored = createHub(4 * MIB)
+  const restored = createHub({ bytesMax: 4 * MIB })
   restored.restore(saved)
   const texts = new Set<object>()
   let held = 0
@@ -161,13 +127,13 @@ test('restored queues share their texts again and stay within the bound', () => 
     }
   assert.equal(held, saved.length)
   assert.equal(texts.size, 10)
-  const narrow = createHub(MIB / 2)
+  const narrow = createHub({ bytesMax: MIB / 2 })
   narrow.restore(saved)
   assert.ok(narrow.size > 0 && narrow.size < saved.length)
 })
 
 test('saved queues are bounded in all, and the smallest are saved', () => {
-  const hub = createHub()
+  const hub = createHub({ bytesMax: BYTES_MAX })
   const small = register(hub, 1)
   publish(hub, {})
   for (let user = 2; user < 100; user++) register(hub, user)

@@ -15,7 +15,7 @@ const channel = rig.channel('verona', [hamlet, cordelia])
 
 const CAPABILITIES = { notification_settings_null: true, stream_typing_notifications: true, user_settings_object: true }
 
-/** What `client` is told while `act` is done, but for the numbers of the events. */
+/** Returns the events that `client` receives during `act`, without their ids. */
 // biome-ignore lint/suspicious/noExplicitAny: events of any kind
 async function told(client: Client, types: string[] | undefined, act: () => Promise<unknown>): Promise<any[]> {
   const queue = await client.register({ event_types: types, client_capabilities: CAPABILITIES })
@@ -39,7 +39,7 @@ test('V12: a heartbeat ends a poll that nothing came for', async () => {
   assert.deepEqual(events, [{ type: 'heartbeat', id: 0 }])
 })
 
-test('V16: whom somebody has muted, all of them, to himself alone', async () => {
+test('V16: all muted users, to the user who muted them alone', async () => {
   const type = 'muted_users'
   const { id } = cordelia.user
   const mute = () => hamlet.post(`/users/me/muted_users/${id}`)
@@ -56,7 +56,7 @@ test('V18: the steps that are left', async () => {
   assert.deepEqual(await told(hamlet, [type], act), [{ type, onboarding_steps: onboarding_steps.slice(1) }])
 })
 
-test('V21: a reaction and its end, to whoever has the message', async () => {
+test('V21: a reaction and its removal, to users who have the message', async () => {
   const type = 'reaction'
   const { id } = await hamlet.post('/messages', { type: 'stream', to: channel.id, topic: 'x', content: 'x' })
   const { id: user_id, email, fullName: full_name } = hamlet.user
@@ -99,7 +99,7 @@ test('V38: a new start is told to queues that went on through it', async () => {
   assert.deepEqual(others, [])
 })
 
-test('V49: somebody types, to the people and to the channel that he types to', async () => {
+test('V49: a user types, to the recipients or the channel', async () => {
   const type = 'typing'
   const [mine, yours] = [hamlet, cordelia].map(({ user: { id: user_id, email } }) => ({ user_id, email }))
   const act = async () => {
@@ -114,7 +114,7 @@ test('V49: somebody types, to the people and to the channel that he types to', a
   ])
 })
 
-test('V50: somebody types in a message that he sent', async () => {
+test('V50: a user edits a message that they sent', async () => {
   const type = 'typing_edit_message'
   const sent = { type: 'stream', to: channel.id, topic: 'x', content: 'x' }
   const { id } = await hamlet.post('/messages', sent)

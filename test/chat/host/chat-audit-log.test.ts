@@ -1,4 +1,4 @@
-/** What the chat's process tells becomes lines of the appliance's audit log, and can be none of others. */
+/** Reports of the chat process become lines of the audit log of the appliance, and cannot imitate others. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 // biome-ignore lint/suspicious/noExplicitAny: an answer of JSON, whose members are looked at by name
 type Json = any
 
-/** What no event tells, or what changes by itself. */
+/** Members that no event reports, or that change by themselves. */
 const UNTOLD = new Set([
   'queue_id',
   'last_event_id',
@@ -257,7 +257,7 @@ function changeChannel(state: Json, event: Json): void {
         )
       ) {
         state.never_subscribed = without(state.never_subscribed, 'stream_id', [channel.stream_id])
-        // Whoever is subscribed is told after it.
+        // Subscribers get another event after it.
         state.never_subscribed.push({ ...channel, subscribers: [] })
       }
     }
@@ -433,7 +433,7 @@ function moveUnread(state: Json, event: Json): void {
     if (from === undefined) continue
     from.unread_message_ids = from.unread_message_ids.filter((other: number) => other !== id)
     const stream_id = event.new_stream_id ?? from.stream_id
-    // Moved out of what he follows: it is marked read.
+    // Moved out of the topics that the user follows: it is marked read.
     const isFollowed = (channel: number) => byId(state.subscriptions, 'stream_id', channel) !== undefined
     if (isFollowed(from.stream_id) && !isFollowed(stream_id)) {
       unread.mentions = unread.mentions.filter((other: number) => other !== id)
@@ -461,7 +461,7 @@ function comparable(snapshot: Json, capabilities: Capabilities): Json {
   delete copy.unsubscribed
   // Deleting the newest message of a conversation is not told there.
   delete copy.recent_private_conversations
-  // A guest keeps the folders of channels that have left his sight.
+  // Guests keep the folders of channels that they no longer see.
   if (copy.is_guest) delete copy.channel_folders
   delete copy.max_message_id
   // Clients ask for it again and again; events only tell who came back.
@@ -503,7 +503,7 @@ function ordered(value: Json): Json {
 }
 
 /** Where two snapshots differ: paths with both values. */
-function differences(told: Json, asked: Json, path = ''): string[] {
+export function differences(told: Json, asked: Json, path = ''): string[] {
   if (JSON.stringify(told) === JSON.stringify(asked)) return []
   const bothObjects = [told, asked].every(
     (value) => value !== null && typeof value === 'object' && !Array.isArray(value),

@@ -1,4 +1,4 @@
-/** What people do in a chat, at random: each step may be refused, none may fail. Contract section 3. */
+/** Random operations in a chat: each may be refused, none may fail. Contract section 3. */
 
 import assert from 'node:assert/strict'
 import type { Answer, Client } from '../support/chat.ts'

@@ -1,4 +1,4 @@
-/** What is done in the chat, in the audit log of the appliance, over both processes. Contract section 3.9. */
+/** Events of the chat in the audit log of the appliance, with both processes. Contract section 3.9. */
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'

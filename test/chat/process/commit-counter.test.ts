@@ -25,7 +25,7 @@ test('each database that has seen fewer commits is named, also by the starts aft
   assert.deepEqual([same.said, same.opened.older], [[], []])
   const older = keeper(first.kept, 9, 6)
   assert.deepEqual(older.opened.older, ['files.db'])
-  assert.match(older.said.join(), /^files\.db was put back to an older copy: it has seen 6 commits, and had seen 7$/)
+  assert.match(older.said.join(), /^files\.db was put back to an older copy: 6 commits instead of 7$/)
   const damaged = keeper(first.kept, 5, 7, { damaged: ['chat.db'] })
   assert.deepEqual(damaged.opened.older, ['chat.db'])
   const after = keeper(older.kept, 99, 99)
@@ -50,7 +50,7 @@ test('what was kept of another generation, by another key, or was changed, is sa
     [new Uint8Array(3), {}],
   ] as const) {
     const { said, opened } = keeper(bytes, 1, 1, values)
-    assert.deepEqual(said, ['What was kept of the commits of the databases cannot be read'])
+    assert.deepEqual(said, ['cannot read the stored commit counts of the databases'])
     assert.deepEqual(opened.older, [])
   }
 })

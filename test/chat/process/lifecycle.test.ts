@@ -6,6 +6,7 @@ import { cpSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
+import type { Alert } from '../../../firmware/client/types.ts'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { buildForTests } from '../../support/build.ts'
 import { childrenOf, commandLineOf } from '../../support/proc.ts'
@@ -180,12 +181,16 @@ test('a database that is put back to an older copy is said in the log and in the
   await unlock(third)
   assert.deepEqual((await reach(third, 'running')).olderCopies, ['chat.db'])
   await third.see(/chat\.db was put back to an older copy/)
+  const hasAlert = async () =>
+    (await expect(200, third.call('GET', '/alerts', { as: ADMIN }))).json<Alert[]>().some(({ id }) => id === 'chat')
+  assert.equal(await hasAlert(), true)
   await lock(third)
   await unlock(third)
   assert.deepEqual((await reach(third, 'running')).olderCopies, ['chat.db'])
   await expect(204, third.call('DELETE', '/chat/organization', { as: ADMIN, json: { name: 'Example' } }))
   await makeOrganization(third)
   assert.equal((await statusOf(third)).olderCopies, undefined)
+  assert.equal(await hasAlert(), false)
 })
 
 test('one that is killed comes back without the queues, and no call to the appliance fails meanwhile', async (t) => {
@@ -266,6 +271,7 @@ test('settings are kept, and a forgotten password is replaced with all keys of t
     outgoingHosts: ['hooks.example.org', '[2001:db8::1]:8443'],
     externalPreviews: false,
     jwt: null,
+    webPush: null,
   })
   await expect(400, put({ externalPreviews: 'true' }))
   await expect(204, put({ externalPreviews: true }))

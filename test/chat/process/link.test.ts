@@ -1,4 +1,4 @@
-/** What the chat's process says to the appliance is read like any input: the process meets the network. */
+/** Messages of the chat process to the appliance are untrusted input: the process meets the network. */
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -26,4 +26,16 @@ test('a request that is longer than a frame is refused before it is sent', async
   assert.deepEqual(await post(OUTGOING_BYTES_MAX), { status: 200, text: '' })
 })
 
+test('a request without an answer fails after a while, and is canceled', async () => {
+  const sent: string[] = []
+  const requests = createOutgoingRequests(({ type }) => void sent.push(type), 20)
+  const { signal } = new AbortController()
+  const asked = requests.post({ url: 'https://hooks.example.org/', contentType: 'a/b', body: '', signal })
+  const guard = setTimeout(() => {}, 10_000) // the timer of the request keeps no process alive
+  await assert.rejects(asked, (error) => error instanceof OutgoingError && !error.isFinal)
+  clearTimeout(guard)
+  assert.deepEqual(sent, ['request', 'cancelRequest'])
+  requests.hear({ type: 'response', id: 1, response: ANSWER })
+})
+
 const ANSWER = { status: 200, body: new Uint8Array(0) }

@@ -55,7 +55,7 @@ test('from the start to the first message and an alert, as the README has it; a 
   const key = /key=(\w+)/.exec(printed)![1]!
 
   const olivia = { email: 'olivia@example.org', key }
-  const [email, password] = ['hamlet@example.org', 'a password of his']
+  const [email, password] = ['hamlet@example.org', 'a password for hamlet']
   const made = await ask(chatPort!, 'POST', '/users', { as: olivia, form: { email, password, full_name: 'Hamlet' } })
   assert.equal(made.status, 200, JSON.stringify(made.body))
   const signedIn = await ask(chatPort!, 'POST', '/fetch_api_key', { form: { username: email, password } })

@@ -2,7 +2,16 @@
 /** A chat that fails in every way, or that somebody has taken over: the appliance goes on, and gives nothing away. */
 
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
@@ -47,8 +56,10 @@ async function started(t: TestContext, data: string): Promise<Coffer> {
 }
 
 const order = (data: string, what: Order): void => {
-  writeFileSync(join(data, 'chat/order'), JSON.stringify(what))
-  chmodSync(join(data, 'chat/order'), 0o644)
+  const [written, place] = [join(data, 'chat/order.new'), join(data, 'chat/order')]
+  writeFileSync(written, JSON.stringify(what))
+  chmodSync(written, 0o644)
+  renameSync(written, place) // complete when the chat finds it, which removes it
 }
 
 test('a chat that runs out of memory, or throws, is started again, and every signature meanwhile is made', {

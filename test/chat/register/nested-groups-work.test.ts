@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import type { MutableCollection } from '../../../firmware/chat/realm/model/collection.ts'
 import type { Channel, Group, User } from '../../../firmware/chat/realm/model/records.ts'
 import { viewersOf } from '../../../firmware/chat/realm/permissions/channel-find.ts'
-import { openTestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig, me, other } = await chatSuite({ me: 'member', other: 'member' })
 
 const LAYERS = 15
 const GROUPS_OF_LAYER = 20
@@ -13,12 +15,8 @@ const PEOPLE = 1000
 const CHANNELS = 500
 const FAR = 1_000_000
 
-test('groups are read a few times, however many channels, settings and accounts ask about them', async (t) => {
-  const rig = await openTestChat()
-  t.after(rig.close)
+test('groups are read a few times, however many channels, settings and accounts ask about them', async () => {
   const { state } = rig.chat.realm
-  const me = rig.account('me')
-  const other = rig.account('other')
   const { id } = rig.channel('model', [rig.owner])
   const set = <T>(collection: unknown, key: number, record: T) => (collection as MutableCollection<T>).set(key, record)
   for (let n = 0; n < PEOPLE; n++) {

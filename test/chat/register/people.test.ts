@@ -1,4 +1,4 @@
-/** Register blocks of the organisation and its people: contract sections 2.6, 4.2 and 4.2.2. */
+/** Register sections of the organization and its users: contract sections 2.6, 4.2 and 4.2.2. */
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -76,7 +76,7 @@ describe('the block realm_user', () => {
     ['guest', [false, false, false, true], [false, false, false, false]],
   ]
   for (const [role, flags, rights] of FLAGS) {
-    it(`says of ${role} what he is and may`, async () => {
+    it(`has the role and the rights of ${role}`, async () => {
       const { snapshot: s } = await rig.account(`some-${role}`, ROLES[role]).register()
       assert.deepEqual([s.is_owner, s.is_admin, s.is_moderator, s.is_guest], flags)
       const may = [s.can_create_public_streams, s.can_create_web_public_streams, s.can_subscribe_other_users]
@@ -131,7 +131,7 @@ describe('other blocks of people', () => {
     }
   })
 
-  it("the organisation's defaults leave out what is personal", async () => {
+  it('the defaults of the organization leave out personal settings', async () => {
     const { realm_user_settings_defaults } = (await rig.owner.register()).snapshot
     assert.equal(realm_user_settings_defaults.color_scheme, 1)
     for (const name of ['timezone', 'default_language', 'allow_private_data_export', 'enable_login_emails']) {

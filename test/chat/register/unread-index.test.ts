@@ -46,3 +46,18 @@ test('placements follow what is sent, moved to another topic or channel, edited 
   const own = new Set([sent[3], ...sent.slice(8, 12)])
   for (const id of sent) assert.equal(unread.includes(id), !own.has(id), `message ${id}`)
 })
+
+test('mentions are told when all messages of an unread range were moved away', async () => {
+  const left = rig.channel('left', [hamlet, iago, rig.owner])
+  const right = rig.channel('right', [hamlet, iago, rig.owner])
+  const send = async (to: string, topic: string, content: string): Promise<number> =>
+    (await rig.owner.post('/messages', { type: 'channel', to, topic, content })).id
+  const mention = await send(right.name, 'here', `@**|${hamlet.user.id}**`)
+  await send(left.name, 'stays', 'unread')
+  const read = await send(left.name, 'stays', 'read')
+  const moved = await send(left.name, 'gone', 'is moved')
+  await hamlet.post('/messages/flags', { messages: [read], op: 'add', flag: 'read' })
+  await rig.owner.patch(`/messages/${moved}`, { stream_id: right.id, propagate_mode: 'change_all' })
+  const { snapshot } = await hamlet.register()
+  assert.deepEqual(snapshot.unread_msgs.mentions, [mention])
+})

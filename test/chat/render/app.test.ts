@@ -1,6 +1,6 @@
 /**
- * What the official app takes content apart by: for each construct that its model knows (zulip-flutter, lib/model/content.dart) a
- * source and the HTML of it that the app expects. Left out are colours of code and the inside of formulas (contract section 6).
+ * How the official app parses content: for each construct that its model knows (zulip-flutter, lib/model/content.dart) a
+ * source and the HTML of it that the app expects. Left out are colors of code and the inside of formulas (contract section 6).
  * Where the app's pairs have it otherwise, the contract decides, and the app's model takes either: a formula's paragraph has no
  * line break at its end (6.1, `math`), marks within the text of a link stay as typed, since links come before them (6.2 is in
  * order of priority), and pictures are not made smaller (6.3, without thumbnailing; section 12).
@@ -64,7 +64,7 @@ const INLINE: Record<string, [source: string, wanted: string]> = {
     ':thumbs_up:',
     '<span aria-label="thumbs up" class="emoji emoji-1f44d" role="img" title="thumbs up">:thumbs_up:</span>',
   ],
-  'emoji of the organisation': [
+  'custom emoji': [
     ':green_tick:',
     '<img alt=":green_tick:" class="emoji" src="/user_avatars/2/emoji/images/1.png" title="green tick">',
   ],

@@ -75,7 +75,7 @@ for (const [text, wanted] of CASES)
     assert.equal(html(text), wanted)
   })
 
-test('a fence without a language takes the one of the organisation', () => {
+test('a fence without a language takes that of the organization', () => {
   assert.match(html('```\nx\n```', { codeLanguage: 'python' }), /data-code-language="Python"/)
   assert.match(html('```text\nx\n```', { codeLanguage: 'python' }), /data-code-language="Text only"/)
 })

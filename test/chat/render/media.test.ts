@@ -52,7 +52,7 @@ test('two pictures of a paragraph follow it in their order, before the next para
   ])
 })
 
-test('previews are off where the organisation has none, and from the twenty-fifth on', () => {
+test('previews are off if the organization disables them, and from the twenty-fifth on', () => {
   assert.equal(html('https://a.example/b.png', { imagePreviews: false }).includes('<img'), false)
   const pictures = (count: number) =>
     Array.from({ length: count }, (_, index) => `https://a.example/${index}.png`).join('\n')

@@ -38,7 +38,7 @@ test('has upstream cases to compare with', { skip: cases === null && 'no vectors
   for (const name of Object.keys(DIFFERENT)) assert.ok(known.has(name), `${name} is no case`)
 })
 
-/** Without what may differ: colours of code, the inside of formulas, the proxy that upstream puts before pictures. */
+/** Removes what may differ: colors of code, the inside of formulas, the proxy that upstream puts before pictures. */
 function comparable(output: string): string {
   return withoutFormulas(output)
     .replace(/(<code>)(.*?)(<\/code>)/gs, (_, open, code, close) => open + code.replace(/<\/?span[^>]*>/g, '') + close)
@@ -47,7 +47,7 @@ function comparable(output: string): string {
     )
 }
 
-/** Of a formula the source is compared, which KaTeX repeats in its output. */
+/** Compares formulas by their source, which KaTeX repeats in its output. */
 function withoutFormulas(output: string): string {
   return output.replace(
     /<span class="katex"><span class="katex-mathml">.*?(<annotation [^>]*>.*?<\/annotation>).*?<span class="katex-html" aria-hidden="true">.*?(?=<\/span>(?:<\/span>)?(?:\)?<\/p>))/gs,

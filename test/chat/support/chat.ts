@@ -54,7 +54,7 @@ export interface Client {
 export interface RegisteredQueue {
   // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
   snapshot: any
-  /** What has come since the last call, acknowledged; heartbeats left out. */
+  /** Returns and acknowledges the events since the last call, without heartbeats. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any event
   events(): Promise<any[]>
 }

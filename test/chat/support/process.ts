@@ -67,11 +67,13 @@ export function ask(
     as,
     form,
     file,
+    headers = {},
     outside = false,
   }: {
     as?: Account
     form?: Record<string, string>
     file?: { name: string; content: string }
+    headers?: Record<string, string>
     /** The path is a whole one. */
     outside?: boolean
   } = {},
@@ -84,6 +86,7 @@ export function ask(
       ...{ host: '127.0.0.1', port, method, path: target, rejectUnauthorized: false, agent: false },
       headers: {
         'user-agent': 'test/1.0',
+        ...headers,
         ...(as && { authorization: `Basic ${Buffer.from(`${as.email}:${as.key}`).toString('base64')}` }),
         ...(method !== 'GET' && {
           'content-type':
@@ -140,7 +143,7 @@ export async function keyOf(port: number, email = OWNER, password = OWNER_PASSWO
   return { email, key: body.api_key }
 }
 
-/** Of the chat's processes; none, or one, or two while one takes the place of another. */
+/** Pids of chat processes: none, one, or two while one replaces the other. */
 const chatPids = (coffer: Coffer): number[] =>
   childrenOf(coffer.bootPid()).filter((pid) => commandLineOf(pid).includes('/chat.js'))
 

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { defined } from '../../../base/defined.ts'
 import { CofferError } from '../../../base/error.ts'
 import type { Log } from '../../../base/log.ts'
+import { startPeriodic } from '../../../base/periodic.ts'
 import { badRequest, forbidden } from '../../base/error.ts'
-import { startPeriodic } from '../messages/periodic.ts'
 import type { UrlSigner } from '../messages/signed-url.ts'
 import { removeFile } from '../messages/upload-receive.ts'
 import type { UploadedFile } from '../messages/upload-send.ts'
@@ -59,7 +59,8 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
       for (const wanted of [...state.realmExport.all()]) if (isPending(wanted) && isOpen()) await make(wanted, isOpen)
     },
     intervalMs: INTERVAL_MS,
-    failure: 'exports are not made',
+    failure: 'cannot write exports',
+    source: 'chat',
     log,
   })
 
@@ -120,7 +121,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
     } catch (error) {
       if (!isOpen()) return // marked as failed at the next start
       const why = error instanceof CofferError ? error.message : (error as Error).name
-      log.error('chat', `an export has failed: ${why}`)
+      log.error('chat', `cannot write an export: ${why}`)
       realm.transaction((tx) => put(tx, { ...wanted, failed: nowOf(realm) }))
       await removeFile(realm, id)
     }

@@ -7,6 +7,7 @@
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import { createBatchSize, threadMs } from '../../../base/batch-size.ts'
 import type { Log } from '../../../base/log.ts'
+import { type PeriodicTask, startPeriodic } from '../../../base/periodic.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { realmSetting } from '../model/read-settings.ts'
@@ -14,7 +15,6 @@ import { nowOf, type Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
 import { isDeactivated } from '../objects/users.ts'
 import { removeMessages } from './delete.ts'
-import { type PeriodicTask, startPeriodic } from './periodic.ts'
 import { dropUpload, removeFile } from './upload-receive.ts'
 
 const INTERVAL_MS = 600_000 // retention periods are in days
@@ -32,7 +32,8 @@ export const startRetention = (realm: Realm, log: Log): PeriodicTask =>
   startPeriodic({
     run: (isOpen) => expireOld(realm, isOpen),
     intervalMs: INTERVAL_MS,
-    failure: 'messages that are too old are not deleted',
+    failure: 'cannot delete expired messages',
+    source: 'chat',
     log,
   })
 

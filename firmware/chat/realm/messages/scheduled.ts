@@ -7,7 +7,7 @@ import type { ScheduledMessage, User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { shownHtml } from '../objects/rendering.ts'
 import { noticePerson } from './notices.ts'
-import { checkedOutgoing } from './outgoing.ts'
+import { checkedOutgoing } from './scheduled-check.ts'
 import { type Outgoing, send } from './send.ts'
 
 /**

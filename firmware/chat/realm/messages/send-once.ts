@@ -5,6 +5,7 @@
 
 import { createHmac } from 'node:crypto'
 import { badRequest } from '../../base/error.ts'
+import { payerOf } from '../model/owners.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { type Outgoing, type SentMessage, sendMessage } from './send.ts'
@@ -24,13 +25,13 @@ export function sendOnce(realm: Realm, sender: User, key: string | undefined, ou
   const hashes = { key: hash(), parameters: hash(kind, to, topic, content, readBySender, choices) }
   const { sends } = realm.store
   const since = nowOf(realm) - KEPT_S
-  const first = sends.find(sender.id, hashes.key)
+  const first = sends.find(hashes.key)
   if (first !== undefined && first.time >= since) {
     if (!hashes.parameters.equals(first.parameters)) throw badRequest('Idempotency-Key was used for another message')
     return { id: first.message, automaticPolicy: POLICIES.find((policy) => policy === first.policy) }
   }
   return sendMessage(realm, sender, outgoing, ({ id: message, automaticPolicy: policy = 0 }) =>
-    sends.add({ user: sender.id, ...hashes, message, policy, time: nowOf(realm) }, since),
+    sends.add({ user: payerOf(sender), ...hashes, message, policy, time: nowOf(realm) }, since),
   )
 }
 

@@ -235,6 +235,8 @@ function deliver(realm: Realm, tx: Transaction, delivery: Delivery): number {
     followByMention(realm, tx, location, rendered, recipients)
   }
   callBots(realm, tx, { id, sender, location, mentioned: rendered.users, recipients })
+  const delivered = { id, senderId: sender.id, recipient, topic, recipients, readers, mentions: bits }
+  tx.onCommit(() => realm.onDelivered?.(delivered))
   return id
 }
 

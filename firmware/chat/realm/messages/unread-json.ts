@@ -1,9 +1,10 @@
 /** `unread_msgs` of the register answer as text. Contract section 4.2.1. */
 
+import { defined } from '../../../base/defined.ts'
 import { JsonText } from '../../base/json-text.ts'
 import type { Shape } from '../../events/shapes.ts'
 import type { PlacedRow } from '../../store/messages.ts'
-import type { TopicIds } from '../../store/sent.ts'
+import type { TopicIds } from '../../store/recent-placements.ts'
 import { ALERT_WORD } from '../model/content-flags.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
@@ -28,7 +29,7 @@ export function unreadToJson(realm: Realm, user: User, can: Shape['can'], max = 
   for (const group of groupsOf(sources, others)) {
     const conversation = state.conversation.get(group.recipient)
     if (conversation === undefined) {
-      const channel = state.channelByRecipient.get(group.recipient)!
+      const channel = defined(state.channelByRecipient.get(group.recipient))
       const topic = store.topics.get(group.topic)?.name ?? ''
       if (!isMuted(realm, user, channel, topic)) count += group.count
       const name = narrowJson(topicName(topic, can.empty_topic_name))
@@ -90,11 +91,15 @@ function groupsOf(sources: readonly UnreadSource[], others: readonly PlacedRow[]
   for (const { sent, parts } of sources)
     for (const [from, to] of parts) {
       if (to - from < ROWS_PER_TOPIC * sent.byTopic().size)
-        for (let at = from; at < to; at++) add(sent.topics[at]!, sent.birth, sent.ids[at]!, 1, String(sent.ids[at]))
+        for (let at = from; at < to; at++) {
+          const id = defined(sent.ids[at])
+          add(defined(sent.topics[at]), sent.birth, id, 1, String(id))
+        }
       else
         for (const [topic, known] of sent.byTopic()) {
-          const [low, high] = [lowerBound(known.ids, sent.ids[from]!), lowerBound(known.ids, sent.ids[to - 1]! + 1)]
-          if (low < high) add(topic, sent.birth, known.ids[low]!, high - low, textBetween(known, low, high))
+          const low = lowerBound(known.ids, defined(sent.ids[from]))
+          const high = lowerBound(known.ids, defined(sent.ids[to - 1]) + 1)
+          if (low < high) add(topic, sent.birth, defined(known.ids[low]), high - low, textBetween(known, low, high))
         }
     }
   for (const { id, topic, recipient } of others) add(topic, recipient, id, 1, String(id)).isMixed = true
@@ -132,7 +137,7 @@ function mentionsIn(
   others: readonly PlacedRow[],
 ): number[] {
   const first = Math.min(
-    ...sources.flatMap(({ sent, parts }) => parts.map(([from]) => sent.ids[from]!)),
+    ...sources.flatMap(({ sent, parts }) => parts.map(([from]) => defined(sent.ids[from]))),
     ...others.slice(0, 1).map(({ id }) => id),
   )
   if (first === Number.POSITIVE_INFINITY) return []
@@ -142,6 +147,9 @@ function mentionsIn(
   const ids = others.map(({ id }) => id).filter(isMention)
   for (const { sent, parts } of sources)
     for (const [from, to] of parts)
-      for (let at = from; at < to; at++) if (isMention(sent.ids[at]!)) ids.push(sent.ids[at]!)
+      for (let at = from; at < to; at++) {
+        const id = defined(sent.ids[at])
+        if (isMention(id)) ids.push(id)
+      }
   return ids.sort((a, b) => a - b)
 }

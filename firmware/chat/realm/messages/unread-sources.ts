@@ -3,8 +3,9 @@
  * 50,000; `newestUnread` is for callers that need rows.
  */
 
+import { defined } from '../../../base/defined.ts'
 import type { PlacedRow } from '../../store/messages.ts'
-import type { SentMessages } from '../../store/sent.ts'
+import type { SentMessages } from '../../store/recent-placements.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import { lowerBound } from '../model/runs.ts'
@@ -112,15 +113,15 @@ interface Location {
 
 /** `ranges` ascend. */
 function createLocation({ store }: Realm, ranges: readonly UnreadRange[], visibility: Visibility): Location {
-  const { birth } = ranges[0]!
+  const { birth } = defined(ranges[0])
   const newest = store.messages.maxOrdinal(birth)
   const missing = clustersOf(ranges)
   const loaded: Cluster[] = []
   let [ordinalsLoaded, oldestId] = [0, Number.POSITIVE_INFINITY]
 
   function open(): Cluster {
-    const ranges = missing.shift()!
-    const [{ from }, { to }] = [ranges[0]!, ranges.at(-1)!]
+    const ranges = defined(missing.shift())
+    const [{ from }, { to }] = [defined(ranges[0]), defined(ranges.at(-1))]
     const isNewest = loaded.length === 0 && newest - to <= Math.max(GAP_MIN, to - from + 1)
     // Only one: loading older messages moves the indexes of those that are there.
     const sent = isNewest ? store.messages.sent.newest(birth, newest) : store.messages.sent.older(birth, to)
@@ -136,7 +137,7 @@ function createLocation({ store }: Realm, ranges: readonly UnreadRange[], visibi
     oldestId = Math.min(oldestId, cluster.oldestId)
   }
 
-  const isComplete = (): boolean => missing.length === 0 && loaded.at(-1)!.isComplete
+  const isComplete = (): boolean => missing.length === 0 && defined(loaded.at(-1)).isComplete
   return {
     ordinals: ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0),
     loaded,
@@ -162,7 +163,7 @@ function clustersOf(ranges: readonly UnreadRange[]): UnreadRange[][] {
   let count = 0
   for (const range of ranges.toReversed()) {
     const cluster = clusters.at(-1)
-    if (cluster === undefined || cluster[0]!.from - range.to - 1 > Math.max(GAP_MIN, count)) {
+    if (cluster === undefined || defined(cluster[0]).from - range.to - 1 > Math.max(GAP_MIN, count)) {
       clusters.push([range])
       count = 0
     } else cluster.unshift(range)
@@ -186,11 +187,11 @@ interface Cluster {
 
 /** The user received the messages, so those that are still in their birth can all be read, or none. */
 function createCluster(sent: SentMessages, ranges: readonly UnreadRange[], visibility: Visibility): Cluster {
-  const { birth, from } = ranges[0]!
+  const { birth, from } = defined(ranges[0])
   const isReadable = visibility.extent(birth) !== 'none'
   let parts: [from: number, to: number][] = []
   let moved: readonly PlacedRow[] = []
-  let low = ranges.at(-1)!.to + 1 // lowest loaded ordinal
+  let low = defined(ranges.at(-1)).to + 1 // lowest loaded ordinal
 
   const indexOf = (id: number): number => (id === 0 ? 0 : lowerBound(sent.ids, id))
 
@@ -227,7 +228,8 @@ function createCluster(sent: SentMessages, ranges: readonly UnreadRange[], visib
     },
     partsFrom(id) {
       const first = indexOf(id)
-      return parts.filter(([, to]) => to > first).map(([from, to]) => [Math.max(from, first), to] as const)
+      // A range is empty here when all its messages were moved.
+      return parts.map(([from, to]) => [Math.max(from, first), to] as const).filter(([from, to]) => from < to)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** Unread messages: the received ones minus the user's runs of read ordinals. Contract section 4.2.1. */
 
+import { defined } from '../../../base/defined.ts'
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../model/realm.ts'
@@ -38,13 +39,13 @@ export const newestSent = (realm: Realm, recipients: readonly number[]): Generat
 function* newestFirst(sources: Iterable<Batches>): Generator<PlacedRow> {
   // Sorted by the newest message, ascending: the last head is next.
   const heads: Head[] = []
+  const nextOf = ({ rows, at }: Head): PlacedRow => defined(rows[at])
   const place = (head: Head): void => {
-    const { id } = head.rows[head.at]!
+    const { id } = nextOf(head)
     let [low, high] = [0, heads.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      const { rows, at } = heads[middle]!
-      if (rows[at]!.id < id) low = middle + 1
+      if (nextOf(defined(heads[middle])).id < id) low = middle + 1
       else high = middle
     }
     if (low === heads.length) heads.push(head)
@@ -57,7 +58,7 @@ function* newestFirst(sources: Iterable<Batches>): Generator<PlacedRow> {
   }
   for (const source of sources) read(source)
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
-    yield head.rows[head.at]!
+    yield nextOf(head)
     if (++head.at < head.rows.length) place(head)
     else read(head.source)
   }
@@ -102,7 +103,7 @@ function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<
 
 /** Messages moved to `recipient`. `ranges`: unread ordinals of the location that they were sent to. */
 function newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Batches {
-  const { birth } = ranges[0]!
+  const { birth } = defined(ranges[0])
   const batches = byPages((below) => store.messages.movedTo(recipient, birth, ROWS_FIRST, below))
   return batches.map((rows) =>
     rows.filter(({ ordinal }) => ranges.some(({ from, to }) => from <= ordinal && ordinal <= to)),
@@ -140,7 +141,7 @@ export function* unreadRanges(realm: Realm, user: User): Generator<UnreadRange> 
     for (const [low, high] of gaps(read.get(birth) ?? NO_RUNS, from, to)) yield { birth, from: low, to: high }
   }
   for (const [channelId, { intervals }] of state.subscriptionsOf.get(user.id)) {
-    const { recipientId } = state.channel.get(channelId)!
+    const { recipientId } = state.channel.require(channelId)
     const newest = store.messages.maxOrdinal(recipientId)
     for (const [from, to] of intervals) yield* ranges(recipientId, from, Math.min(to ?? newest, newest))
   }

@@ -2,10 +2,12 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { defined } from '../../../base/defined.ts'
+import { MIB } from '../../../base/memory.ts'
 import { badRequest, ChatError } from '../../base/error.ts'
 import { CHUNK_BYTES, CHUNKS_AT_ONCE } from '../../store/files.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { expectRoomForFiles, expectUploadQuota } from '../model/disk-room.ts'
+import { payerOf } from '../model/owners.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { REALM_ID, type User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
@@ -14,14 +16,13 @@ import { attachmentView, publishAttachment } from '../objects/upload-claims.ts'
 import { imageHeader } from './images.ts'
 import { createChunkWriter } from './upload-writer.ts'
 
-const MIB = 1024 * 1024
 export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
 
 const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
 /** Concurrent uploads: each holds 1 MiB in memory. */
 const UPLOADS_MAX = 32
-const UPLOADS_OF_USER_MAX = 8
+const UPLOADS_OF_OWNER_MAX = 8 // with all bots
 
 interface ArrivingFile {
   name: string
@@ -32,7 +33,7 @@ interface ArrivingFile {
 
 /** Throws `REALM_UPLOAD_QUOTA`, `full`, `RATE_LIMIT_HIT`, and the errors of `content` and `check`; then deletes the chunks. */
 export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile): Promise<UploadRow> {
-  const end = begin(realm, me.id)
+  const end = begin(realm, payerOf(me))
   try {
     return await receive(realm, me, file)
   } finally {
@@ -60,18 +61,18 @@ async function receive(realm: Realm, me: User, { name, content, check }: Arrivin
 const arriving = new WeakMap<Realm, Map<number, number>>()
 
 /** Counts an upload in progress. Returns the function that ends it. */
-function begin(realm: Realm, userId: number): () => void {
+function begin(realm: Realm, owner: number): () => void {
   const counts = arriving.get(realm) ?? new Map<number, number>()
   arriving.set(realm, counts)
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
-  const own = counts.get(userId) ?? 0
-  if (all >= UPLOADS_MAX || own >= UPLOADS_OF_USER_MAX)
+  const own = counts.get(owner) ?? 0
+  if (all >= UPLOADS_MAX || own >= UPLOADS_OF_OWNER_MAX)
     throw new ChatError('RATE_LIMIT_HIT', 'Too many files are being uploaded', { 'retry-after': 1 })
-  counts.set(userId, own + 1)
+  counts.set(owner, own + 1)
   return () => {
-    const left = defined(counts.get(userId)) - 1
-    if (left === 0) counts.delete(userId)
-    else counts.set(userId, left)
+    const left = defined(counts.get(owner)) - 1
+    if (left === 0) counts.delete(owner)
+    else counts.set(owner, left)
   }
 }
 

@@ -4,13 +4,13 @@
  */
 
 import { CofferError } from '../../../base/error.ts'
+import { MIB } from '../../../base/memory.ts'
 import { badRequest, ChatError } from '../../base/error.ts'
+import { payerOf } from './owners.ts'
 import type { Realm } from './realm.ts'
 import type { User } from './records.ts'
 import { atLeast, ROLES } from './roles.ts'
 import { organizationOf } from './state.ts'
-
-const MIB = 1024 * 1024
 
 /** Share of the disk for all uploads unless the operator has set a quota, and for all exports. */
 const DEFAULT_SHARE = 1 / 4
@@ -60,7 +60,7 @@ export function expectUploadQuota(realm: Realm, me: User, bytes: number): void {
   const total = uploads.total()
   if (total.bytes + bytes > quotaBytes) throw overQuota('your organization\u2019s upload quota')
   if (total.files >= FILES_MAX) throw badRequest(`More than ${FILES_MAX} files in the organization`)
-  const owner = realm.state.user.get(me.bot?.ownerId ?? me.id) ?? me
+  const owner = realm.state.user.get(payerOf(me)) ?? me
   if (atLeast(owner.role, ROLES.administrator)) return
   const own = [owner.id, ...realm.state.botsOf.get(owner.id).keys()].map(uploads.sumOf)
   if (sum(own.map(({ bytes }) => bytes)) + bytes > quotaBytes * ACCOUNT_SHARE)

@@ -40,6 +40,7 @@ import type {
   User,
   UserStatus,
   UserTopic,
+  WebPushSubscription,
 } from './records.ts'
 
 type KeyOf<T> = (record: T) => Key
@@ -87,6 +88,7 @@ export const KINDS = {
   pushToken: kind<PushToken>(({ userId, kind, token }) => `${userId}:${kind}:${token}`),
   pushDevice: kind<PushDevice>(({ userId, accountId }) => `${userId}:${accountId}`),
   clientDevice: kind<ClientDevice>(({ id }) => id),
+  webPush: kind<WebPushSubscription>(({ keyId }) => keyId),
   botStorage: kind<BotStorage>(({ userId, name }) => `${userId}:${name}`),
 } as const
 

@@ -11,6 +11,7 @@ export const WELCOME_CHARACTERS_MAX = 8000
 const LANGUAGE_CHARACTERS_MAX = 40
 const URL_CHARACTERS_MAX = 200
 const DAYS_MAX = 36_500 // a century
+const PAGE_OFFLINE_DAYS_MAX = 90 // a lost device tells its owner nothing until then
 const SECONDS_MAX = DAYS_MAX * 86_400
 const ID_MAX = Number.MAX_SAFE_INTEGER
 
@@ -87,6 +88,8 @@ export const REALM_SETTINGS = {
     },
     OWNERS,
   ),
+  /** Ours: how long a browser keeps messages without an answer of the server. */
+  page_offline_days: row(integer(0, PAGE_OFFLINE_DAYS_MAX, 14), OWNERS),
   send_channel_events_messages: row(onOff(false)),
   welcome_message_custom_text: row(text(WELCOME_CHARACTERS_MAX)),
   send_welcome_emails: row(onOff(true)),

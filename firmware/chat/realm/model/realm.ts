@@ -25,6 +25,21 @@ export interface Realm {
   readonly transaction: RealmTransaction
   /** Called when a bot call was added. Set by the module that calls bots. */
   onBotCall?: () => void
+  /** Called after the commit of each new message. Set by the module that sends notifications. */
+  onDelivered?: (message: DeliveredMessage) => void
+}
+
+export interface DeliveredMessage {
+  readonly id: number
+  readonly senderId: number
+  /** Location of the message: columns of store/messages.ts. */
+  readonly recipient: number
+  readonly topic: number
+  readonly recipients: ReadonlySet<number>
+  /** Recipients for whom the message is read from the start. */
+  readonly readers: ReadonlySet<number>
+  /** Mention flags by user id, see content-flags.ts. */
+  readonly mentions: ReadonlyMap<number, number>
 }
 
 interface RealmOptions {

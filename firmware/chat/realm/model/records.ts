@@ -31,6 +31,8 @@ export interface Organization {
   readonly userDefaults?: Settings
   /** Uploaded pictures. Absent if there never was one. */
   readonly pictures?: Readonly<Partial<Record<RealmPicture, PictureVersion>>>
+  /** Private key for push services (P-256, 32 bytes), sealed (base64). Absent until it is first needed. */
+  readonly sealedPushKey?: string
   /** Settings of the appliance's administrator. */
   readonly operator: Operator
 }
@@ -487,4 +489,15 @@ export interface PushDevice {
   readonly pushKey: string
   readonly bouncerPublicKey: string
   readonly registration: string
+}
+
+/** A browser that is told of messages by its push service. RFC 8030, RFC 8291. */
+export interface WebPushSubscription {
+  /** Id of the session that made it. */
+  readonly keyId: number
+  readonly userId: number
+  readonly endpoint: string
+  /** Public key and secret of the browser, base64url. */
+  readonly p256dh: string
+  readonly auth: string
 }

@@ -2,7 +2,7 @@
 
 import { AlertWords } from '../../render/alert-words.ts'
 import { CompiledLinkifier, type Linkifiers } from '../../render/linkifiers.ts'
-import type { Things } from '../../store/things.ts'
+import type { Things } from '../../store/objects.ts'
 import {
   createCollection,
   type GroupIndex,
@@ -39,6 +39,7 @@ import {
   type Subscription,
   type User,
   type UserTopic,
+  type WebPushSubscription,
 } from './records.ts'
 import { createUsage, type Usage } from './usage.ts'
 
@@ -60,6 +61,8 @@ export interface RealmState extends Collections {
   readonly channelByRecipient: Index<number, Channel>
   /** Members are channel ids. Inactive subscriptions are included. */
   readonly subscriptionsOf: GroupIndex<number, number, Subscription>
+  /** Number of changes of users, groups, channels and subscriptions since the start. */
+  readonly memberChanges: () => number
   /** Members are ids of users who are subscribed now. */
   readonly subscribersOf: GroupIndex<number, number, Subscription>
   /** Members are ids of users who are or were subscribed. */
@@ -81,6 +84,9 @@ export interface RealmState extends Collections {
   /** Members are the account ids that the client chose. */
   readonly pushDevicesOf: GroupIndex<number, number, PushDevice>
   readonly clientDevicesOf: GroupIndex<number, number, ClientDevice>
+  /** Members are ids of sessions. */
+  readonly webPushOf: GroupIndex<number, number, WebPushSubscription>
+  readonly webPushByEndpoint: Index<string, WebPushSubscription>
   readonly draftsOf: GroupIndex<number, number, Draft>
   readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
   readonly scheduledMessagesOf: GroupIndex<number, number, ScheduledMessage>
@@ -116,7 +122,7 @@ function load<K extends RecordKind>(collections: MutableCollections, kind: K, re
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
   const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
-  const { linkifier, pushToken, pushDevice, clientDevice, botCall, invitation, passwordLink } = collections
+  const { linkifier, pushToken, pushDevice, clientDevice, webPush, botCall, invitation, passwordLink } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -144,6 +150,7 @@ function createIndexes(collections: MutableCollections) {
       ({ userId }) => userId,
       ({ channelId }) => channelId,
     ),
+    memberChanges: countChanges([user, group, channel, subscription]),
     subscribersOf: groupBy(
       subscription,
       ({ channelId, isActive }) => (isActive ? channelId : null),
@@ -185,6 +192,12 @@ function createIndexes(collections: MutableCollections) {
       ({ channelId, topicName }) => topicKey(channelId, topicName),
       ({ userId }) => userId,
     ),
+    webPushOf: groupBy(
+      webPush,
+      ({ userId }) => userId,
+      ({ keyId }) => keyId,
+    ),
+    webPushByEndpoint: indexBy(webPush, ({ endpoint }) => endpoint),
     draftsOf: groupBy(
       draft,
       ({ userId }) => userId,
@@ -231,6 +244,12 @@ function createIndexes(collections: MutableCollections) {
 
 /** Topic names are compared folded: see names.ts. */
 export const topicKey = (channelId: number, topic: string): string => `${channelId}:${fold(topic)}`
+
+function countChanges(collections: readonly { listen(listener: () => void): void }[]): () => number {
+  let count = 0
+  for (const collection of collections) collection.listen(() => void count++)
+  return () => count
+}
 
 function indexConversations(collection: MutableCollection<DirectConversation>): RealmState['conversationsOf'] {
   const byUser = new Map<number, Map<number, DirectConversation>>()

@@ -14,7 +14,7 @@ import type { Usage } from './usage.ts'
 
 /** Valid inside the callback only. */
 export interface Transaction {
-  /** Replaces the record with the same key. Throws `BAD_REQUEST` if a limit of bounds.ts is exceeded. */
+  /** Replaces the record with the same key. Throws `BAD_REQUEST` if a limit of record-bounds.ts is exceeded. */
   put<K extends RecordKind>(kind: K, record: RecordOf<K>): void
   remove(kind: RecordKind, key: Key): void
   /** Returns a number from 1 that is never reused: `tx.nextId('channel')`. */

@@ -1,10 +1,11 @@
-/** Counts records per account and in total, and checks them against bounds.ts. */
+/** Counts records per account and in total, and checks them against record-bounds.ts. */
 
 import { defined } from '../../../base/defined.ts'
 import { badRequest } from '../../base/error.ts'
-import { BOUNDS, type Bound } from './bounds.ts'
 import type { MutableCollection, RecordCollection } from './collection.ts'
 import type { RecordKind, RecordOf } from './kinds.ts'
+import { payerOfId } from './owners.ts'
+import { BOUNDS, type Bound } from './record-bounds.ts'
 import type { User } from './records.ts'
 import { atLeast, ROLES } from './roles.ts'
 
@@ -75,14 +76,14 @@ function createCounter(collection: MutableCollection<unknown>, bound: Bound<unkn
   })
 
   function amountOf(account: number, users: RecordCollection<User>, botsOf: BotsOf): Amount {
-    const owner = ownerOf(account, users)
+    const owner = payerOfId(users, account)
     const sum: Amount = { count: 0, size: 0 }
     for (const id of [owner, ...botsOf(owner)]) addTo(sum, byAccount.get(id) ?? NOTHING)
     return sum
   }
 
   const isBound = (account: number, users: RecordCollection<User>): boolean => {
-    const owner = users.get(ownerOf(account, users))
+    const owner = users.get(payerOfId(users, account))
     if (owner === undefined || owner.isSystemBot) return false
     return bound.isForAdministrators !== false || !atLeast(owner.role, ROLES.administrator)
   }
@@ -116,7 +117,5 @@ function addTo(amount: Amount, { count, size }: Amount): void {
   amount.count += count
   amount.size += size
 }
-
-const ownerOf = (account: number, users: RecordCollection<User>): number => users.get(account)?.bot?.ownerId ?? account
 
 const tooMany = (max: number, of: string) => badRequest(`More than ${max} ${of}`)

@@ -6,8 +6,18 @@ import type { Channel, Subscription, User } from '../model/records.ts'
 import { channelGroupValues } from '../permissions/group-rights.ts'
 import { isRecentlyActive, weeklyTraffic } from './channel-traffic.ts'
 
+/** Members of `BasicChannel` that change with messages and time. */
+export const channelActivity = (realm: Realm, channel: Channel) => ({
+  is_recently_active: isRecentlyActive(realm, channel, nowOf(realm)),
+  stream_weekly_traffic: weeklyTraffic(realm, channel, nowOf(realm)),
+})
+
 /** `BasicChannel`, the set C of contract section 2.3. */
-export function channelView(realm: Realm, channel: Channel): Record<string, unknown> {
+export function channelView(
+  realm: Realm,
+  channel: Channel,
+  activity = channelActivity(realm, channel),
+): Record<string, unknown> {
   const groups = channelGroupValues(realm, channel)
   const { can_remove_subscribers_group: removers } = groups
   const policy = postPolicy(realm, groups.can_send_message_group)
@@ -26,8 +36,7 @@ export function channelView(realm: Realm, channel: Channel): Record<string, unkn
     topics_policy: channel.topicsPolicy,
     folder_id: channel.folderId,
     first_message_id: channel.firstMessageId,
-    is_recently_active: isRecentlyActive(realm, channel, nowOf(realm)),
-    stream_weekly_traffic: weeklyTraffic(realm, channel, nowOf(realm)),
+    ...activity,
     subscriber_count: subscriberIds(realm, channel).length,
     ...groups,
     ...(typeof removers === 'number' && { can_remove_subscribers_group_id: removers }),
@@ -80,7 +89,7 @@ interface SubscriptionForm {
 }
 
 /** The set S of contract section 2.3, without the lists of subscribers. */
-function subscriptionSettings(user: User, subscription: Subscription, { nullable }: SubscriptionForm) {
+export function subscriptionSettings(user: User, subscription: Subscription, { nullable }: SubscriptionForm) {
   const notifications = NOTIFICATION_SETTINGS.map((name) => [
     name,
     subscription[CAMEL[name]] ?? (nullable ? null : userSetting(user, INHERITED[name])),

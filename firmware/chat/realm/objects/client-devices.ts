@@ -67,10 +67,12 @@ export function registerPush(realm: Realm, me: User, id: number, { pushKey, regi
   })
 }
 
-/** Removes the devices of one API key, or, without `keyId`, all devices of the account. */
+/** Removes the devices and Web Push subscriptions of one key or session, or, without `keyId`, all of the account. */
 export function removeDevicesOf(realm: Realm, tx: Transaction, userId: number, keyId?: number): void {
-  for (const device of [...realm.state.clientDevicesOf.get(userId).values()])
-    if (keyId === undefined || device.keyId === keyId) remove(tx, device)
+  const { clientDevicesOf, webPushOf } = realm.state
+  const isMeant = (one: { keyId: number }): boolean => keyId === undefined || one.keyId === keyId
+  for (const device of [...clientDevicesOf.get(userId).values()]) if (isMeant(device)) remove(tx, device)
+  for (const one of [...webPushOf.get(userId).values()]) if (isMeant(one)) tx.remove('webPush', one.keyId)
 }
 
 function findDevice({ state }: Realm, me: User, id: number): ClientDevice {

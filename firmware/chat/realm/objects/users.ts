@@ -3,11 +3,12 @@
 import { invalidParameter } from '../../base/error.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
-import type { Bot, Password, User } from '../model/records.ts'
+import type { Bot, Organization, Password, Settings, User } from '../model/records.ts'
 import type { Role } from '../model/roles.ts'
 import { organizationOf } from '../model/state.ts'
 import type { Transaction } from '../model/transaction.ts'
 import { address, fullName } from '../model/user-names.ts'
+import { USER_SETTINGS } from '../model/user-settings.ts'
 import { apiAddress, expectFreeAddress } from '../permissions/user-addresses.ts'
 
 export interface NewUser {
@@ -38,7 +39,7 @@ export function createUser(
     dateJoined: nowOf(realm),
     avatarVersion: 1,
     avatarSource: bot === undefined ? realmSetting(organization, 'default_avatar_source') : 'J',
-    settings: bot === undefined ? (organization.userDefaults ?? {}) : {},
+    settings: bot === undefined ? firstSettings(organization) : {},
     profileData: {},
     bot: bot ?? null,
     isSystemBot,
@@ -49,6 +50,14 @@ export function createUser(
   const user = { ...made, email: apiAddress(organization, made) }
   tx.put('user', user)
   return user
+}
+
+function firstSettings(organization: Organization): Settings {
+  const language = realmSetting(organization, 'default_language')
+  return {
+    ...organization.userDefaults,
+    ...(language !== USER_SETTINGS.default_language.default && { default_language: language }),
+  }
 }
 
 /** Returns the normalized name. Throws `REQUEST_VARIABLE_INVALID`. */

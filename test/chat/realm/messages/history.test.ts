@@ -1,4 +1,4 @@
-/** What is shown of what messages were before: contract section 7.6 as a table, with a clock that is set. */
+/** Edit history of messages: contract section 7.6 as a table, with a clock that is set. */
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'

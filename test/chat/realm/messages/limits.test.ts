@@ -222,7 +222,7 @@ const putGroups = (to: Channel, groups: Record<string, string>): void =>
     turn.put('channel', { ...state.channel.get(to.id)!, groupSettings: Object.fromEntries(ids) })
   })
 
-test('7.3: to another channel only by whoever may write there, into a new topic by whoever may begin one', async () => {
+test('7.3: moving to another channel needs the right to send there, and a new topic the right to start one', async () => {
   withSettings({})
   const [first, second] = await tell([10, 0])
   const move = (id: number | undefined, change: Record<string, unknown>) =>

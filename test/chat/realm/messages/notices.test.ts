@@ -1,4 +1,4 @@
-/** What the service's bots say of channels and topics mentions nobody, whatever these are called. Contract 6.2, 7.2, 7.3. */
+/** Notices of system bots about channels and topics mention no user, whatever their names. Contract 6.2, 7.2, 7.3. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ const { rig, anna } = chatForEachTest({ anna: 'member' })
 const MARKS = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~', '**', '***', '$$', '~~', '```', '&#42;', '](/x)', '@12']
 const MENTIONS = ['@**all**', '@**topic**', '@*all*', '@**anna Test**']
 
-/** What a notice is, with its one link's text as people read it. */
+/** Returns the text of a notice, with its one link as readers see it. */
 // biome-ignore lint/suspicious/noExplicitAny: an event
 function parts({ flags, message }: any) {
   const [, text = ''] = /<a [^>]*>([^<]*)<\/a>/.exec(message.content) ?? []

@@ -1,4 +1,4 @@
-/** What somebody may not read, for it came before him, is told him by nothing that is done to it. Contract 3.2.2, 7.1, V51. */
+/** No action on a message reveals it to subscribers who came after it. Contract 3.2.2, 7.1, V51. */
 
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
@@ -49,7 +49,7 @@ test('a move tells of what is edited with it only those who may read that', asyn
   )
 })
 
-test('who moves all of a topic that he can read moves the topic, for all that he is told', async () => {
+test('a user who moves all readable messages of a topic moves the topic, as far as they can tell', async () => {
   const before = await send(anna, secret.id, 't', 'old')
   await join(ben)
   const after = await send(anna, secret.id, 't', 'later')
@@ -66,10 +66,10 @@ test('who moves all of a topic that he can read moves the topic, for all that he
     ]),
     [['u', 3]],
   )
-  assert.equal((await anna.get(`/messages/${before}`)).message.subject, 't', 'what he does not read stays')
+  assert.equal((await anna.get(`/messages/${before}`)).message.subject, 't', 'an unreadable message stays')
 })
 
-test('a topic of which somebody can read nothing is as one that there is not', async () => {
+test('a topic without readable messages looks like one that does not exist', async () => {
   await send(anna, secret.id, 'board meets buyer', 'old')
   await join(ben)
   const { group } = rig.chat.realm.state
@@ -90,7 +90,7 @@ test('a topic of which somebody can read nothing is as one that there is not', a
   )
 })
 
-test('whoever is subscribed where a message is moved reads it there from then on', async () => {
+test('subscribers of the channel to which a message is moved can read it from then on', async () => {
   const open = rig.channel('open', [anna])
   await join(ben)
   const id = await send(anna, open.id, 't', 'moved')
@@ -108,7 +108,7 @@ test('whoever is subscribed where a message is moved reads it there from then on
   assert((await queue.events()).some(({ type }) => type === 'delete_message'))
 })
 
-test('what went out of sight with a move does not come back to who is subscribed there later', async () => {
+test('a message that a move has hidden does not come back to later subscribers', async () => {
   const cara = rig.account('cara')
   const open = rig.channel('open', [anna, cara])
   const shared = rig.channel('shared', [anna], { isPrivate: true, creatorId: anna.user.id })
@@ -129,7 +129,7 @@ test('what went out of sight with a move does not come back to who is subscribed
   assert(await reads(cara, id), 'and where she is subscribed by now')
 })
 
-test('who may read a channel without being subscribed keeps there what he had, and no more', async () => {
+test('users who may read a channel without a subscription keep the messages they had, and no others', async () => {
   const dora = rig.account('dora')
   const open = rig.channel('open', [anna, dora])
   const doras = { direct_members: [dora.user.id], direct_subgroups: [] }

@@ -35,7 +35,7 @@ const moveAway: Row['act'] = (caller, id) => caller.call('PATCH', `/messages/${i
 const NOBODY = 'role:nobody'
 const WEEK_S = 604_800
 const TABLE: Record<string, Row> = {
-  'edit: only whoever wrote it': { act: edit, may: ['sender'] },
+  'edit: only the author': { act: edit, may: ['sender'] },
   'edit: nobody where it is switched off': { act: edit, settings: { allow_message_editing: false }, may: [] },
   'edit: within the limit and its leeway': { act: edit, ageSeconds: 620, may: ['sender'] },
   'edit: not later': { act: edit, ageSeconds: 621, may: [] },
@@ -83,7 +83,7 @@ const TABLE: Record<string, Row> = {
   },
   'move between: moderators later, too': { act: moveAway, ageSeconds: WEEK_S + 21, may: MODERATORS },
 
-  'delete: whoever wrote it, and administrators': { act: remove, may: ['sender', ...ADMINISTRATORS] },
+  'delete: the author and administrators': { act: remove, may: ['sender', ...ADMINISTRATORS] },
   'delete: those of the realm may delete any': {
     act: remove,
     realm: { can_delete_any_message_group: 'role:members' },
@@ -161,7 +161,7 @@ for (const [name, row] of Object.entries(TABLE))
       assert.deepEqual(could.toSorted(), row.may.toSorted())
     }))
 
-test('7.4: of direct messages the rights of the organisation alone decide, and a bot is its owner’s', async () => {
+test('7.4: the rights of the organization decide about direct messages, and those of the owner about a bot', async () => {
   await withSettings({ channel: { can_delete_any_message_group: 'role:everyone' } }, async () => {
     const { id } = await callers.sender.post('/messages', {
       type: 'direct',
@@ -189,7 +189,7 @@ const TOPICS: [realm: string, channel: Channel['topicsPolicy'], empty: boolean, 
 ]
 
 for (const [ofRealm, ofChannel, empty, named] of TOPICS)
-  test(`7.5: ${ofChannel} in a channel where the organisation has ${ofRealm}, in sending and moving`, () =>
+  test(`7.5: ${ofChannel} in a channel where the organization has ${ofRealm}, in sending and moving`, () =>
     withSettings({ settings: { topics_policy: ofRealm } }, async () => {
       const policed = rig.channel(`${ofRealm} ${ofChannel}`, Object.values(callers), { topicsPolicy: ofChannel })
       for (const [topic, isTaken] of [

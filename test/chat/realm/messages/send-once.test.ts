@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { SENDS_OF_ACCOUNT_MAX } from '../../../../firmware/chat/store/sends.ts'
+import { SENDS_OF_ACCOUNT_MAX } from '../../../../firmware/chat/store/idempotent-sends.ts'
 import type { Client } from '../../support/chat.ts'
 import { chatSuite } from '../../support/suite.ts'
 
@@ -112,11 +112,11 @@ test('9.1: an account keeps so many keys, the newest, and those that are over go
   store.transaction(() => {
     for (let number = 1; number <= SENDS_OF_ACCOUNT_MAX; number++) store.sends.add(row(number), 0)
   })
-  assert.equal(store.sends.find(user, row(1).key)?.message, 1)
+  assert.equal(store.sends.find(row(1).key)?.message, 1)
   store.transaction(() => store.sends.add(row(SENDS_OF_ACCOUNT_MAX + 1), 0))
   assert.equal(total(), SENDS_OF_ACCOUNT_MAX)
-  assert.equal(store.sends.find(user, row(1).key), undefined)
-  assert.equal(store.sends.find(user, row(2).key)?.message, 2)
+  assert.equal(store.sends.find(row(1).key), undefined)
+  assert.equal(store.sends.find(row(2).key)?.message, 2)
   store.transaction(() => {
     for (let more = 2; more <= SENDS_OF_ACCOUNT_MAX; more++)
       store.sends.add(row(SENDS_OF_ACCOUNT_MAX + more, 2000), 2000)

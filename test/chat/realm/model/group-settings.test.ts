@@ -55,7 +55,7 @@ describe('group settings', () => {
     })
   }
 
-  it('a new organisation gets the groups of the defaults, a new channel its creator as administrator', () => {
+  it('a new organization gets the groups of the defaults, a new channel its creator as administrator', () => {
     const idOf = (name: string) => SYSTEM_GROUPS.indexOf(name as never) + 1
     const realm = defaultValues(REALM_GROUP_SETTINGS, idOf, null)
     assert.equal(realm.can_manage_all_groups, idOf('role:owners'))

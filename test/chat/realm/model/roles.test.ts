@@ -45,7 +45,7 @@ describe('roles', () => {
     })
   }
 
-  it('whoever is a direct member of a group is in it and in all that are around it', () => {
+  it('a direct member of a group is in it and in all groups that contain it', () => {
     for (const person of Object.values(people)) {
       const direct = directSystemGroups(person, period)
       assert.notEqual(direct.length, 0)

@@ -47,7 +47,7 @@ describe('settings of users', () => {
     }
   })
 
-  it('personal ones are left out of what an organisation and its administrators decide', () => {
+  it('settings of the organization and its administrators leave out personal ones', () => {
     for (const name of [...NOT_IN_REALM_DEFAULTS, ...NOT_IN_BULK]) assert.ok(name in USER_SETTINGS, name)
   })
 
@@ -59,7 +59,7 @@ describe('settings of users', () => {
   })
 })
 
-describe('settings of the organisation', () => {
+describe('settings of the organization', () => {
   const WHO = { Adm: 'administrators', Own: 'owners' } as Record<string, string>
 
   /** Rows of the contract that somebody may change, without the rights of groups and what is stored apart. */
@@ -92,7 +92,7 @@ describe('settings of the organisation', () => {
       const setting = (REALM_SETTINGS as Record<string, RealmSetting>)[name]!
       assert.equal(setting.who, who)
       assert.equal(setting.event, event)
-      if (value === '—') return // an organisation is made with a name
+      if (value === '—') return // a name is given when an organization is made
       const said = value.split(' ')[0]!
       assert.equal(
         setting.default,

@@ -39,7 +39,7 @@ describe('presence', () => {
     })
   })
 
-  it('old clients see whoever was active within 70 seconds of his last report as active', () => {
+  it('old clients see users as active who were active within 70 seconds of their last report', () => {
     const website = { client: 'website', status: 'active', timestamp: now, pushable: false }
     assert.deepEqual(legacy({ active: now, idle: now + 70 }), {
       aggregated: { client: 'website', status: 'active', timestamp: now },

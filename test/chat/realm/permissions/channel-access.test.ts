@@ -14,8 +14,8 @@ const KINDS: readonly ChannelKind[] = ['webPublic', 'public', 'private']
 const LETTERS: Readonly<Record<ChannelAccess, string>> = { metadata: 'm', content: 'c', subscribe: 's' }
 
 /**
- * Somebody, and what he has of a web-public, a public and a private channel: m(etadata), c(ontent), s(ubscribe oneself).
- * "group" names the channel group that he is in.
+ * A caller, and their access to a web-public, a public and a private channel: m(etadata), c(ontent), s(ubscribe oneself).
+ * "group" names the channel group that the caller is in.
  */
 const TABLE: readonly [
   who: ChannelRelation['who'],

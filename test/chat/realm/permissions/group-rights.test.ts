@@ -1,4 +1,4 @@
-/** Rights over the organisation and over channels as a table: contract section 7.2, each with every kind of caller. */
+/** Rights over the organization and over channels as a table: contract section 7.2, each with every kind of caller. */
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
@@ -128,7 +128,7 @@ const outerGroup = () => groupNamed('outer', [], [mixedGroup(), idOf('role:moder
 const holders = (may: (user: User) => boolean): Caller[] => CALLERS.filter((name) => may(callers[name]))
 const allowed = (meant: Caller[], guests: boolean): Caller[] => meant.filter((name) => guests || name !== 'guest')
 
-describe('rights over the organisation', () => {
+describe('rights over the organization', () => {
   for (const [setting, byDefault, guests] of REALM) {
     it(`${setting}: ${byDefault} by default, ${guests ? 'guests too' : 'never guests'}, and whom any value names`, () => {
       assert.deepEqual(

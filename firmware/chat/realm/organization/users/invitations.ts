@@ -5,8 +5,8 @@
 
 import { badRequest, ChatError, forbidden, invalidParameter } from '../../../base/error.ts'
 import { noticePerson } from '../../messages/notices.ts'
-import { BOUNDS } from '../../model/bounds.ts'
 import { nowOf, type Realm } from '../../model/realm.ts'
+import { BOUNDS } from '../../model/record-bounds.ts'
 import type { Invitation, User } from '../../model/records.ts'
 import { atLeast, ROLES, type Role } from '../../model/roles.ts'
 import { openText, sealText } from '../../model/secrets.ts'

@@ -6,11 +6,11 @@ import {
   changeOperatorSettings,
   operatorSettings,
 } from '../../../../../firmware/chat/realm/organization/operator/operator.ts'
-import { openTestChat } from '../../../support/chat.ts'
+import { chatSuite } from '../../../support/suite.ts'
 
-test('each person is told when pictures of other hosts are shown and no longer; a value that stays is not told', async (t) => {
-  const rig = await openTestChat()
-  t.after(() => rig.close())
+const { rig } = await chatSuite()
+
+test('each person is told when pictures of other hosts are shown and no longer; a value that stays is not told', async () => {
   const queues = await Promise.all([rig.owner, rig.account('member')].map((one) => one.register()))
   const told = async (externalPreviews: boolean): Promise<string[][]> => {
     changeOperatorSettings(rig.chat.realm, { externalPreviews })

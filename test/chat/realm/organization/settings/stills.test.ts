@@ -46,7 +46,7 @@ function png(...frames: number[]): Buffer {
   ])
 }
 
-/** What a frame says is not read: it is one byte here, so that each is padded. */
+/** Content of frames is not read: one byte each here, so that each is padded. */
 function webp(...frames: number[]): Buffer {
   const chunk = (type: string, data: Uint8Array) => {
     const padding = new Uint8Array(data.length % 2)

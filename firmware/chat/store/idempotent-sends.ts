@@ -8,8 +8,9 @@ const SENDS_MAX = 500_000 // 60 MB
 const EXPIRED_AT_ONCE = 8 // per new row, so that expired rows are removed faster than new ones arrive
 
 interface SendRow {
+  /** The account to which the row is charged: for a bot its owner. */
   readonly user: number
-  /** Keyed hashes. */
+  /** Keyed hashes, which cover the sender's id. */
   readonly key: Uint8Array
   readonly parameters: Uint8Array
   readonly message: number
@@ -20,14 +21,14 @@ interface SendRow {
 }
 
 export interface Sends {
-  find(user: number, key: Uint8Array): SendRow | undefined
+  find(key: Uint8Array): SendRow | undefined
   /** Replaces a row with the same key. Removes some rows older than `since` (seconds) or above the bounds. */
   add(row: SendRow, since: number): void
 }
 
 export function prepareSends(database: Database): Sends {
-  const find = database.prepare<[number, Uint8Array], SendRow>(
-    'SELECT user, key, parameters, message, policy, time FROM sends WHERE user = ? AND key = ?',
+  const find = database.prepare<[Uint8Array], SendRow>(
+    'SELECT user, key, parameters, message, policy, time FROM sends WHERE key = ?',
   )
   const newest = database.prepare<[number], number | null>('SELECT max(serial) FROM sends WHERE user = ?').pluck()
   const add = database.prepare(
@@ -40,7 +41,7 @@ export function prepareSends(database: Database): Sends {
   const removeOldest = database.prepare('DELETE FROM sends WHERE number <= ?')
   const removeOldestOf = database.prepare('DELETE FROM sends WHERE user = ? AND serial <= ?')
   return {
-    find: (user, key) => find.get(user, key),
+    find: (key) => find.get(key),
     add(row, since) {
       const serial = (newest.get(row.user) ?? 0) + 1
       const number = Number(add.run({ ...row, serial }).lastInsertRowid)

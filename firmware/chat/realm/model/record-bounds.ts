@@ -244,6 +244,17 @@ export const BOUNDS = {
         (registration === null ? 0 : registration.bouncerPublicKey.length + registration.sealed.length),
     },
   },
+  webPush: {
+    of: 'web push subscriptions',
+    accountOf: userId,
+    account: 50,
+    organization: 20_000,
+    size: {
+      of: 'characters of web push subscriptions',
+      sizeOf: ({ endpoint, p256dh, auth }) => endpoint.length + p256dh.length + auth.length,
+      organization: 10_000_000,
+    },
+  },
   botStorage: {
     of: 'entries of bot storage',
     accountOf: userId,

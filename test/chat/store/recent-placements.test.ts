@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSentCache } from '../../../firmware/chat/store/sent.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createSentCache } from '../../../firmware/chat/store/recent-placements.ts'
 import { chatForEachTest } from '../support/suite.ts'
 
 const suite = chatForEachTest({ hamlet: 'member' })
@@ -24,9 +25,11 @@ test('rows are dropped after a second without a register', async (t) => {
   await fill()
   t.mock.timers.enable({ apis: ['setTimeout'] })
   await suite.hamlet.register()
+  await turn() // the second counts from the end of the turn
   assert.equal(messages.sent.size >= SENT, true)
   t.mock.timers.tick(900)
   await suite.hamlet.register()
+  await turn()
   t.mock.timers.tick(900)
   assert.equal(messages.sent.size >= SENT, true)
   t.mock.timers.tick(100)

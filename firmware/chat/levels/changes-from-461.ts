@@ -1,10 +1,11 @@
-/** Changes of levels 461 and above, newest first. Contract section 8.3. */
+/** Changes of levels 461 and above, newest first; older ones are in changes.ts. Contract section 8.3. */
 
 import { badRequest } from '../base/error.ts'
 import { HISTORY_VERSION } from '../base/version.ts'
 import { keyFor } from '../realm/objects/bot-keys.ts'
 import { expectInSummary } from '../realm/organization/users/profile-fields.ts'
 import { capability } from './conversions.ts'
+import { ATTACHMENTS, answer, EXPORTS, event, LINKIFIERS, REALM, register, SERVER_SETTINGS } from './rule-targets.ts'
 import {
   dropEvent,
   edit,
@@ -19,7 +20,6 @@ import {
   replaceEvent,
   request,
 } from './rules.ts'
-import { ATTACHMENTS, answer, EXPORTS, event, LINKIFIERS, REALM, register, SERVER_SETTINGS } from './surfaces.ts'
 
 const LINKIFIERS_SET = ['POST /realm/filters', 'PATCH /realm/filters/:filter_id']
 const HIDES_PREVIEWS = 'hide_link_previews'

@@ -4,14 +4,19 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { before, describe, it, test } from 'node:test'
 import { emojiNames } from '../../../../firmware/chat/data/emoji.ts'
-import { BOUNDS, type Bound, type Fixed } from '../../../../firmware/chat/realm/model/bounds.ts'
 import type { MutableCollection } from '../../../../firmware/chat/realm/model/collection.ts'
 import { KINDS, type RecordKind, type RecordOf } from '../../../../firmware/chat/realm/model/kinds.ts'
+import { BOUNDS, type Bound, type Fixed } from '../../../../firmware/chat/realm/model/record-bounds.ts'
 import { png } from '../../../../firmware/chat/realm/objects/avatar-png.ts'
+import { openSession, requestsOf } from '../../page/requests.ts'
 import type { Answer, Client } from '../../support/chat.ts'
+import { newBrowser, PUSH_HOST } from '../../support/push.ts'
 import { chatSuite } from '../../support/suite.ts'
 
-const { rig, maker, other } = await chatSuite({ maker: 'member', other: 'member' })
+const { rig, maker, other } = await chatSuite(
+  { maker: 'member', other: 'member' },
+  { webPush: () => ({ hosts: [PUSH_HOST], contact: 'mailto:operator@example.org', content: false }) },
+)
 const { owner } = rig
 const { realm } = rig.chat
 const common = rig.channel('common', [maker])
@@ -241,6 +246,16 @@ const ROWS: { readonly [K in RecordKind]?: Row<RecordOf<K>> } = {
       ...device,
       registration: { tokenKind: 'fcm', tokenId: '', bouncerPublicKey: '', sealed: text(size - 100), time: 0 },
     }),
+  },
+  webPush: {
+    ask: async (client, n) =>
+      requestsOf(rig)('POST', '/web_push', {
+        cookie: await openSession(rig, client),
+        values: newBrowser(`/${n}`).subscription,
+      }),
+    copy: (one, n) => ({ ...one, keyId: FAR + n, endpoint: `${one.endpoint}/copy/${n}` }),
+    disown: ofAnother,
+    grown: (one, size) => ({ ...one, endpoint: text(size - one.p256dh.length - one.auth.length) }),
   },
   botStorage: {
     get by() {

@@ -1,10 +1,11 @@
 /** Reads parameters from the query and from urlencoded or multipart bodies. Contract section 1.1. */
 
 import { CofferError } from '../../base/error.ts'
-import { BODY_BYTES_MAX, type BodyReader, type Held, tooLarge } from '../../http/request/body.ts'
+import { BODY_BYTES_MAX, type BodyReader, tooLarge } from '../../http/request/body.ts'
 import type { Terms } from '../../http/request/body-rate.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { type ArrivingPart, readParts } from '../../http/request/multipart.ts'
+import type { Held } from '../../http/request/reservations.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import { badRequest } from '../base/error.ts'
 
@@ -70,7 +71,7 @@ async function withParts<T>(
   // Refuse at once, before the client sends everything and the disk stores it.
   if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
   const upload = bounded(reader.stream(exchange.openBody, terms), bytesMax)
-  const held = reader.hold()
+  const held = reader.hold(terms.user)
   try {
     const parts = readParts(upload, contentType, PARTS_MAX)
     for await (const { name, fileName, content } of parts) {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
+import { type PeriodicTask, startPeriodic } from '../../../base/periodic.ts'
 import { hasRoomForMessages } from '../model/disk-room.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { isDeactivated } from '../objects/users.ts'
-import { type PeriodicTask, startPeriodic } from './periodic.ts'
 import { deliverReminder } from './reminders.ts'
 import { deliverScheduled } from './scheduled.ts'
 
@@ -14,7 +14,8 @@ export const startDeliveries = (realm: Realm, log: Log): PeriodicTask =>
   startPeriodic({
     run: (isOpen) => deliverDue(realm, isOpen),
     intervalMs: INTERVAL_MS,
-    failure: 'scheduled messages and reminders are not sent',
+    failure: 'cannot send scheduled messages and reminders',
+    source: 'chat',
     log,
   })
 

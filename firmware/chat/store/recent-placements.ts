@@ -3,6 +3,8 @@
  * placements of the same messages; rights and flags are those of each user and are not kept here.
  */
 
+import { defined } from '../../base/defined.ts'
+import { createIdleTimer } from '../../base/idle-timer.ts'
 import type { PackedRows, PlacedRow } from './messages.ts'
 
 /** About 40 bytes each. Above it everything is dropped. */
@@ -54,20 +56,14 @@ interface Source {
 export function createSentCache(source: Source, rowsMax = ROWS_MAX): SentCache {
   const kept = new Map<number, Sent>()
   let moves = source.moves()
-  let timer: NodeJS.Timeout | undefined
-
   const size = (): number => [...kept.values()].reduce((sum, { ids, moved }) => sum + ids.length + moved.length, 0)
-  const drop = (): void => {
-    kept.clear()
-    clearTimeout(timer)
-  }
+  const idle = createIdleTimer(KEPT_MS, () => kept.clear())
 
   return {
     begin() {
-      if (moves !== source.moves() || size() > rowsMax) drop()
+      if (moves !== source.moves() || size() > rowsMax) kept.clear()
       moves = source.moves()
-      clearTimeout(timer)
-      timer = setTimeout(drop, KEPT_MS).unref()
+      idle.touch()
     },
     newest(birth, to) {
       let sent = kept.get(birth)
@@ -106,11 +102,9 @@ class Sent implements SentMessages {
 
   append(to: number): void {
     const { rows, moved } = this.#read(this.to + 1, to)
-    for (let at = 0; at < rows.ids.length; at++) {
-      this.ids.push(rows.ids[at]!)
-      this.ordinals.push(rows.ordinals[at]!)
-      this.topics.push(rows.topics[at]!)
-    }
+    for (const id of rows.ids) this.ids.push(id)
+    for (const ordinal of rows.ordinals) this.ordinals.push(ordinal)
+    for (const topic of rows.topics) this.topics.push(topic)
     this.moved.push(...moved)
     this.to = to
   }
@@ -136,8 +130,8 @@ class Sent implements SentMessages {
 
   byTopic(): ReadonlyMap<number, TopicIds> {
     for (; this.#indexed < this.ids.length; this.#indexed++) {
-      const topic = this.topics[this.#indexed]!
-      const id = this.ids[this.#indexed]!
+      const topic = defined(this.topics[this.#indexed])
+      const id = defined(this.ids[this.#indexed])
       const known = this.#byTopic.get(topic)
       if (known === undefined) this.#byTopic.set(topic, new Topic(id))
       else known.add(id)
