@@ -17,6 +17,10 @@ export class CallRefused extends Error {
   }
 }
 
+/** Milliseconds that the server demands to wait; null if it has not limited the caller. */
+export const limitMsOf = (error: unknown): number | null =>
+  error instanceof CallRefused && error.status === 429 ? error.retryAfterS * 1000 : null
+
 type CallMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 interface CallExtras {

@@ -35,6 +35,9 @@ const timers = new Map<string, ReturnType<typeof setTimeout>>()
 const writing = new Set<string>()
 let realm: RealmView | null = null
 
+/** The server drops white space at the end. */
+const asStored = (text: string): string => text.trimEnd()
+
 /** Text of the box with that key. Initially the server's draft for the conversation. */
 export function draftOf(key: string, conversation: ConversationRef | null = null): Signal<string> {
   const known = drafts.get(key)
@@ -51,12 +54,23 @@ export function draftOf(key: string, conversation: ConversationRef | null = null
 /** Stores what the user typed. Resolves when it is on disk, or cannot be written. */
 export function setDraft(key: string, text: string, conversation: ConversationRef | null = null): Promise<void> {
   draftOf(key, conversation).value = text
-  const draft = drafts.get(key)!
+  const draft = drafts.get(key)
+  if (draft === undefined) return Promise.resolve()
   draft.conversation = conversation
   draft.isChanged = conversation !== null
   plan(key, text === '' ? 0 : AFTER_LAST_KEY_MS)
   return keepDraft(key, draft)
 }
+
+/** `change` gets what is written for the conversation. */
+export function changeDraft(conversation: ConversationRef, change: (typed: string) => string): Promise<void> {
+  const key = keyOf(conversation)
+  return setDraft(key, change(draftOf(key, conversation).value), conversation)
+}
+
+/** Adds a text, on a line of its own, to what is written for the conversation. */
+export const appendToDraft = (conversation: ConversationRef, text: string): Promise<void> =>
+  changeDraft(conversation, (typed) => (typed === '' ? text : `${typed}\n${text}`))
 
 export const conversationOfDraft = (key: string): ConversationRef | null => drafts.get(key)?.conversation ?? null
 
@@ -68,16 +82,28 @@ export function forgetDrafts(): void {
   realm = null
 }
 
-/** Merges the drafts of this page, of an earlier page, and of the server. A text typed in this page wins. */
-export function startDrafts(view: RealmView, kept: readonly (readonly [string, unknown])[]): void {
+/** While the appliance is locked: keeps what the user typed, and nothing else of the chat. */
+export function pauseDrafts(): void {
+  realm = null
+}
+
+/**
+ * Merges the drafts of this page, of an earlier page, and of the server. A text typed in this page wins. Unless this tab leads, the tab
+ * that typed a text may still be open, and sends it itself.
+ */
+export function startDrafts(view: RealmView, kept: readonly (readonly [string, unknown])[], isLeading: boolean): void {
   realm = view
   for (const [name, value] of kept) {
     const key = name.slice(RECORD.length)
     if (!name.startsWith(RECORD) || drafts.has(key)) continue
     const { text, ...rest } = value as KeptDraft
     const stored = rest.conversation && rest.serverId === null ? newestFor(rest.conversation) : undefined
-    const isStored = stored?.content === text // sent, but the page was left before the answer came
-    drafts.set(key, { ...rest, ...(isStored && { serverId: stored.id, isChanged: false }), text: signal(text) })
+    const isStored = stored?.content === asStored(text) // sent, but the page was left before the answer came
+    const isChanged = rest.isChanged && isLeading
+    drafts.set(key, {
+      ...{ ...rest, isChanged, text: signal(text) },
+      ...(isStored && { serverId: stored.id, isChanged: false }),
+    })
   }
   takeServerDrafts()
 }
@@ -91,7 +117,7 @@ export function takeServerDrafts(): void {
     }
     if (draft.conversation === null || writing.has(key)) continue
     const stored = draft.serverId === null ? undefined : realm?.drafts.get(draft.serverId)
-    if (stored !== undefined && [draft.text.value, ...draft.written].includes(stored.content)) continue
+    if (stored !== undefined && [asStored(draft.text.value), ...draft.written].includes(stored.content)) continue
     const other = stored ?? newestFor(draft.conversation, draft.written)
     if (other === undefined && draft.serverId === null) continue
     draft.serverId = other?.id ?? null
@@ -151,11 +177,12 @@ async function write(key: string, isLast = false): Promise<void> {
     return
   if (!realm.settings.enable_drafts_synchronization) return
   const content = draft.text.value
+  if ([...content].length > realm.maxMessageLength) return // the server would cut the text off
   const theirs = draft.serverId === null ? undefined : realm.drafts.get(draft.serverId)
   // Another device has changed it: both texts stay, as two drafts.
   if (theirs !== undefined && !draft.written.includes(theirs.content)) draft.serverId = null
   writing.add(key)
-  draft.written = [...draft.written, content].slice(-WRITTEN_MAX)
+  draft.written = [...draft.written, asStored(content)].slice(-WRITTEN_MAX)
   try {
     draft.serverId = await replace(draft.serverId, draft.conversation, content, realm, isLast)
     draft.isChanged = draft.text.value !== content
@@ -175,7 +202,7 @@ async function replace(
   id: number | null,
   conversation: ConversationRef,
   content: string,
-  { ownId, drafts: ofServer }: RealmView,
+  { ownId }: RealmView,
   isLast: boolean,
 ): Promise<number | null> {
   const extras = { isLast }
@@ -185,13 +212,17 @@ async function replace(
   }
   if (content.trim() === '') {
     if (id !== null) await call('DELETE', `/drafts/${id}`, {}, extras).catch(ignoreGone)
-    ofServer.delete(id ?? 0)
+    realm?.drafts.delete(id ?? 0)
     return null
   }
-  const draft = formOf(conversation, content, ownId)
+  const draft = formOf(conversation, asStored(content), ownId)
   const isReplaced = id !== null && (await call('PATCH', `/drafts/${id}`, { draft }, extras).catch(ignoreGone)) !== null
-  const now = isReplaced ? id : (await call<{ ids: number[] }>('POST', '/drafts', { drafts: [draft] }, extras)).ids[0]!
-  ofServer.set(now, { ...draft, id: now })
+  const { ids } = isReplaced
+    ? { ids: [id] }
+    : await call<{ ids: number[] }>('POST', '/drafts', { drafts: [draft] }, extras)
+  const [now = null] = ids
+  if (now === null) return null
+  realm?.drafts.set(now, { ...draft, id: now }) // the view may have been replaced meanwhile
   return now
 }
 

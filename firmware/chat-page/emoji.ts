@@ -42,7 +42,7 @@ const emojiOfRealm = ({ emoji }: RealmView): EmojiChoice[] =>
 export type EmojiGroups = Readonly<Record<string, readonly string[]>>
 
 export async function loadEmojiGroups(): Promise<EmojiGroups> {
-  const { groups } = (await import('./emoji-groups.json')).default
+  const { groups } = await import('./on-demand/emoji-groups.ts')
   return Object.fromEntries(Object.entries(groups).map(([name, codes]) => [name, codes.split(' ')]))
 }
 

@@ -1,13 +1,14 @@
 /**
  * Outgoing messages. Each is sent with one `Idempotency-Key` until the server has answered; within a conversation, one after the
- * other. If the session is remembered, unsent messages are also stored in the vault. `chat/CONTRACT.md`, section 3.2.1.
+ * other. All tabs of the browser show them, and the one that leads sends them. If the session is remembered, unsent messages are also
+ * stored in the vault. `chat/CONTRACT.md`, section 3.2.1.
  */
 
 import { type ReadonlySignal, signal } from '@preact/signals'
-import { CallRefused, call } from './api.ts'
+import { CallRefused, call, limitMsOf } from './api.ts'
 import { keep } from './kept.ts'
 import { type ConversationRef, keyOf } from './model/conversation.ts'
-import { backOffMs, wait } from './wait.ts'
+import { waitAfter } from './wait.ts'
 
 export interface OutboxMessage {
   /** Its `Idempotency-Key`, and its `local_id` in events. */
@@ -23,9 +24,20 @@ export interface OutboxMessage {
   readonly id: number | null
 }
 
+/** `message` is null once it is sent or discarded. */
+export interface OutboxChange {
+  /** Author. A tab that another account has signed in from must not take the message. */
+  readonly ownId: number
+  readonly key: string
+  readonly message: OutboxMessage | null
+}
+
 interface OutboxOptions {
   ownId: number
   queueId: () => string | null
+  /** True if this tab sends the messages of all tabs. */
+  isLeading: () => boolean
+  share: (change: OutboxChange) => void
   /** Handles errors that may mean that the session has ended. */
   noteFailure: (error: unknown) => void
 }
@@ -48,8 +60,13 @@ export function startOutbox(options: OutboxOptions, kept: readonly (readonly [st
   const known = new Set(messages.value.map(({ key }) => key))
   const left = kept.filter(([name]) => name.startsWith(RECORD)).map(([, value]) => value as OutboxMessage)
   const all = [...messages.value.filter(({ id }) => id === null), ...left.filter(({ key }) => !known.has(key))]
-  messages.value = all.sort((a, b) => a.addedMs - b.addedMs)
-  for (const { conversation } of all) void work(keyOf(conversation))
+  messages.value = all.sort(inOrder)
+  resumeOutbox()
+}
+
+/** Sends all waiting messages. Called also when this tab begins to lead. */
+export function resumeOutbox(): void {
+  for (const { conversation } of messages.value) void work(keyOf(conversation))
 }
 
 export function forgetOutbox(): void {
@@ -58,35 +75,63 @@ export function forgetOutbox(): void {
   messages.value = []
 }
 
+/** Does nothing while no account is signed in: the next one may be another. */
 export async function send(conversation: ConversationRef, content: string): Promise<void> {
   const key = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(KEY_BYTES))))
     .replaceAll('+', '-')
     .replaceAll('/', '_')
   const addedMs = Math.max(Date.now(), (messages.value.at(-1)?.addedMs ?? 0) + 1)
-  const message: OutboxMessage = { key, conversation, content, addedMs, refusal: null, failures: 0, id: null }
-  messages.value = [...messages.value, message]
-  await keep(RECORD + key, message)
-  await work(keyOf(conversation))
+  await store({ key, conversation, content, addedMs, refusal: null, failures: 0, id: null })
 }
 
 /** Sends a refused message again. A refusal does not use up its key. */
 export function sendAgain(key: string): void {
   const message = messages.value.find((one) => one.key === key)
-  if (message === undefined) return
-  change(key, { refusal: null, failures: 0 })
-  void keep(RECORD + key, { ...message, refusal: null, failures: 0 })
-  void work(keyOf(message.conversation))
+  if (message !== undefined) void store({ ...message, refusal: null, failures: 0 })
 }
 
 export function discard(key: string): void {
-  messages.value = messages.value.filter((one) => one.key !== key)
-  void keep(RECORD + key, undefined)
+  forget(key)
+  share(key, null)
 }
 
 /** Removes a message from the outbox when its event has arrived. */
 export function settle(id: number, localId: unknown): void {
-  const arrived = messages.value.filter((one) => one.id === id || one.key === localId)
-  for (const { key } of arrived) discard(key)
+  for (const { key } of messages.value.filter((one) => one.id === id || one.key === localId)) forget(key)
+}
+
+/** Takes over a change by another tab. */
+export function takeOutboxChange({ ownId, key, message }: OutboxChange): void {
+  if (running?.options.ownId !== ownId) return
+  put(key, message)
+  if (message !== null) void work(keyOf(message.conversation))
+}
+
+/** On disk before it is sent: the tab that sends it deletes the record. */
+async function store(message: OutboxMessage): Promise<void> {
+  if (running === null) return
+  const { ownId } = running.options
+  put(message.key, message)
+  await keep(RECORD + message.key, message)
+  if (running?.options.ownId !== ownId) return // signed out meanwhile
+  share(message.key, message)
+  await work(keyOf(message.conversation))
+}
+
+function share(key: string, message: OutboxMessage | null): void {
+  running?.options.share({ ownId: running.options.ownId, key, message })
+}
+
+function forget(key: string): void {
+  put(key, null)
+  void keep(RECORD + key, undefined)
+}
+
+const inOrder = (a: OutboxMessage, b: OutboxMessage): number => a.addedMs - b.addedMs
+
+function put(key: string, message: OutboxMessage | null): void {
+  const others = messages.value.filter((one) => one.key !== key)
+  messages.value = message === null ? others : [...others, message].sort(inOrder)
 }
 
 /** Recipient parameters of POST /messages and POST /scheduled_messages. */
@@ -95,20 +140,24 @@ export const sendTo = (conversation: ConversationRef, ownId: number): Record<str
     ? { type: 'stream', to: conversation.channelId, topic: conversation.topic }
     : { type: 'direct', to: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }
 
-const change = (key: string, members: Partial<OutboxMessage>): void => {
-  messages.value = messages.value.map((one) => (one.key === key ? { ...one, ...members } : one))
+function change(key: string, members: Partial<OutboxMessage>): void {
+  const before = messages.value.find((one) => one.key === key)
+  if (before === undefined) return
+  const message = { ...before, ...members }
+  put(key, message)
+  share(key, message)
 }
 
 async function work(conversationKey: string): Promise<void> {
   const here = running
-  if (here === null || busy.has(conversationKey)) return
+  if (!here?.options.isLeading() || busy.has(conversationKey)) return
   busy.add(conversationKey)
   try {
     for (;;) {
       const next = messages.value.find(
         ({ conversation, refusal, id }) => keyOf(conversation) === conversationKey && refusal === null && id === null,
       )
-      if (next === undefined || here.controller.signal.aborted) return
+      if (next === undefined || here.controller.signal.aborted || !here.options.isLeading()) return
       await attempt(next, here.options, here.controller.signal)
     }
   } finally {
@@ -128,14 +177,13 @@ async function attempt(message: OutboxMessage, options: OutboxOptions, signal: A
   } catch (error) {
     if (signal.aborted) return
     if (error instanceof CallRefused && error.status === 401) return options.noteFailure(error)
-    if (error instanceof CallRefused && error.status < 500 && error.status !== 429) {
+    if (error instanceof CallRefused && error.status < 500 && limitMsOf(error) === null) {
       change(key, { refusal: error.message })
       return keep(RECORD + key, { ...message, refusal: error.message })
     }
     const failures = message.failures + 1
     change(key, { failures })
-    const isLimited = error instanceof CallRefused && error.status === 429
-    await wait(isLimited ? error.retryAfterS * 1000 : backOffMs(failures), signal)
+    await waitAfter(error, failures, signal)
   }
 }
 

@@ -10,6 +10,8 @@ export function watchPlace(): void {
   })
 }
 
+/** The view changes at once, not with the browser's event: a focus that is wanted must not go to the view that is left. */
 export const go = (to: string): void => {
   location.hash = to
+  fragment.value = location.hash
 }

@@ -1,12 +1,12 @@
 /** Fetches the source of messages, and quotes them in Zulip's form. */
 
 import { call } from './api.ts'
-import { draftOf, setDraft } from './drafts.ts'
-import { conversationOf, keyOf } from './model/conversation.ts'
+import { changeDraft } from './drafts.ts'
+import { conversationOf } from './model/conversation.ts'
 import type { RealmView } from './model/realm.ts'
 import type { ReceivedMessage } from './model/types.ts'
 import { linkTo } from './names.ts'
-import * as words from './words/en.ts'
+import { words } from './words/words.ts'
 
 export async function fetchContent(id: number): Promise<string> {
   const { message } = await call<{ message: { content: string } }>('GET', `/messages/${id}`, {
@@ -26,11 +26,10 @@ export async function quote(realm: RealmView, message: ReceivedMessage): Promise
     `@_**${message.sender_full_name}|${message.sender_id}**`,
     `${location.origin}/${linkToMessage(realm, message)}`,
   )
-  const conversation = conversationOf(message, realm.ownId)
-  const key = keyOf(conversation)
-  const typed = draftOf(key, conversation).value
-  const text = `${typed === '' ? '' : `${typed.trimEnd()}\n\n`}${said}:\n${fence}quote\n${content}\n${fence}\n`
-  await setDraft(key, text, conversation)
+  await changeDraft(conversationOf(message, realm.ownId), (typed) => {
+    const before = typed === '' ? '' : `${typed.trimEnd()}\n\n`
+    return `${before}${said}:\n${fence}quote\n${content}\n${fence}\n`
+  })
 }
 
 /** A fence longer than all fences in the text. */

@@ -1,7 +1,9 @@
 /** Signs in, each way ending in a session of this browser, and signs out. */
 
 import { call } from './api.ts'
-import { createVault, destroyVault } from './vault.ts'
+import { wipeKept } from './kept.ts'
+import { createVault } from './vault.ts'
+import { language, words } from './words/words.ts'
 
 export interface Invited {
   realm_name: string
@@ -32,6 +34,8 @@ export async function join(
   device: Device,
 ): Promise<void> {
   await openSession(await call<FreshKey>('POST', `/join/${encodeURIComponent(key)}`, parameters), device)
+  // The account goes on in the language that its invitation was shown in.
+  await call('PATCH', '/settings', { default_language: language.value }).catch(() => {})
 }
 
 export const readPasswordLink = (key: string, signal: AbortSignal): Promise<{ realm_name: string; email: string }> =>
@@ -48,7 +52,8 @@ async function openSession({ email, api_key: key }: FreshKey, { device, remember
   const values = { device, remember }
   const { user_id: userId } = await call<{ user_id: number }>('POST', '/session', values, { key: { email, key } })
   // Without storage, the page keeps its texts in memory.
-  await (remember ? createVault(userId) : destroyVault()).catch(() => {})
+  await wipeKept()
+  if (remember) await createVault(userId).catch(() => {})
 }
 
 export const signOut = (): Promise<unknown> => call('DELETE', '/session')
@@ -64,7 +69,7 @@ export function deviceName(userAgent: string): string {
       [/Chrome\//, 'Chrome'],
       [/Safari\//, 'Safari'],
     ],
-    'Browser',
+    words.unknownBrowser,
   )
   const system = first(
     [
@@ -74,7 +79,7 @@ export function deviceName(userAgent: string): string {
       [/Mac OS/, 'macOS'],
       [/Linux/, 'Linux'],
     ],
-    'a computer',
+    words.unknownSystem,
   )
-  return `${browser} on ${system}`
+  return words.deviceOn(browser, system)
 }

@@ -1,141 +1,136 @@
 /**
- * Stores drafts and outgoing messages, encrypted, in the browser's database, only if the session is remembered. AES-GCM with a
- * key that scripts cannot export. Record names are keyed hashes and are authenticated with their values. An attacker who can read
- * the browser's profile on disk can use the key.
+ * The database of this browser, only if the session is remembered: drafts and outgoing messages, and the state and messages for starts
+ * without the server, all encrypted. It ends with the session, and after `page_offline_days` without an answer of the server. An
+ * attacker who can read the browser's profile on disk can use the key. `chat/CONTRACT.md`, section 2.6.
  */
 
+import { answered, createSealKeys, openSealedStore, type SealedStore, type SealKeys } from './sealed-store.ts'
+
 const DATABASE = 'coffer-chat'
+const VERSION = 2
 const KEYS = 'keys'
-const RECORDS = 'records'
-const IV_BYTES = 12
+const TEXTS = 'records'
+const CACHE = 'cache'
+const KEYS_ROW = 0
+const LEASE_ROW = 1
+const LOCK = 'coffer-chat vault'
+const DAY_MS = 86_400_000
+const DAYS_UNTIL_TOLD = 1 // until the first answer of the server
 
-interface Keys {
+interface OwnKeys extends SealKeys {
+  /** Random. Tells this vault from those of earlier and later sign-ins. */
+  vaultId: string
   userId: number
-  seal: CryptoKey
-  names: CryptoKey
 }
 
-interface SealedRecord {
-  iv: Uint8Array<ArrayBuffer>
-  sealed: ArrayBuffer
+/** How long the vault may stay without an answer of the server. */
+interface Lease {
+  days: number
+  answeredMs: number
 }
 
-export interface TextVault {
+export interface PageVault {
+  readonly id: string
   readonly userId: number
-  /** Omits values that cannot be decrypted. */
-  all(): Promise<[name: string, value: unknown][]>
-  /** Resolves once the value is on disk. Of several waiting values only the last is written; undefined removes. */
-  put(name: string, value: unknown): Promise<void>
+  /** Drafts and outgoing messages. */
+  readonly texts: SealedStore
+  /** Copies of what the server has. */
+  readonly cache: SealedStore
+  /** True after another tab has signed in or out. */
+  readonly isClosed: boolean
+  /** Reads the lease: another tab may have renewed it. */
+  isOver(): Promise<boolean>
+  renew(lease: Lease): Promise<void>
   close(): void
 }
 
-/** Null if this browser has no vault. */
-export async function openVault(): Promise<TextVault | null> {
-  if (!(await indexedDB.databases()).some(({ name }) => name === DATABASE)) return null
+/** Null if this browser has no vault, or if its days are over. */
+export async function openVault(): Promise<PageVault | null> {
+  if (!(await hasVault())) return null
   const database = await openDatabase()
-  const keys = await answered<Keys | undefined>(database.transaction(KEYS).objectStore(KEYS).get(0))
-  if (keys !== undefined) return vaultOf(database, keys)
+  const [keys, lease] = await Promise.all([readKeys(database), readLease(database)])
+  if (keys !== undefined && !isOver(lease)) return vaultOf(database, keys)
   database.close()
+  await destroyVaultOf(keys?.vaultId ?? null)
   return null
 }
 
+/** Replaces the vault of an earlier sign-in. */
 export async function createVault(userId: number): Promise<void> {
-  await destroyVault()
-  const keys: Keys = {
-    userId,
-    seal: await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt']),
-    names: await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign']),
-  }
-  const database = await openDatabase()
-  await answered(database.transaction(KEYS, 'readwrite').objectStore(KEYS).put(keys, 0))
-  database.close()
+  const keys: OwnKeys = { vaultId: crypto.randomUUID(), userId, ...(await createSealKeys()) }
+  await exclusively(async () => {
+    await destroy()
+    const lease: Lease = { days: DAYS_UNTIL_TOLD, answeredMs: Date.now() }
+    const database = await openDatabase()
+    const rows = rowsOf(database, 'readwrite')
+    await Promise.all([answered(rows.put(keys, KEYS_ROW)), answered(rows.put(lease, LEASE_ROW))])
+    database.close()
+  })
 }
 
-export async function destroyVault(): Promise<void> {
+export const destroyVault = (): Promise<void> => exclusively(destroy)
+
+/** Deletes the vault with that id, but not one of another sign-in. Returns true if none is left. */
+export const destroyVaultOf = (id: string | null): Promise<boolean> =>
+  exclusively(async () => {
+    if (!(await hasVault())) return true
+    const database = await openDatabase()
+    const keys = await readKeys(database).finally(() => database.close())
+    if (keys !== undefined && keys.vaultId !== id) return false
+    await destroy()
+    return true
+  })
+
+/** Another tab may sign in at the same time: it must not lose its vault between a check and the deletion. */
+const exclusively = <T>(act: () => Promise<T>): Promise<T> => navigator.locks.request(LOCK, act)
+
+const hasVault = async (): Promise<boolean> => (await indexedDB.databases()).some(({ name }) => name === DATABASE)
+
+async function destroy(): Promise<void> {
   await answered(indexedDB.deleteDatabase(DATABASE))
 }
 
-const answered = <T>(request: IDBRequest<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result)
-    request.onerror = () => reject(request.error)
-  })
+const rowsOf = (database: IDBDatabase, mode: IDBTransactionMode = 'readonly'): IDBObjectStore =>
+  database.transaction(KEYS, mode).objectStore(KEYS)
+
+const readKeys = (database: IDBDatabase): Promise<OwnKeys | undefined> => answered(rowsOf(database).get(KEYS_ROW))
+
+const readLease = (database: IDBDatabase): Promise<Lease | undefined> => answered(rowsOf(database).get(LEASE_ROW))
+
+const isOver = (lease: Lease | undefined): boolean =>
+  lease === undefined || Date.now() - lease.answeredMs >= lease.days * DAY_MS
 
 async function openDatabase(): Promise<IDBDatabase> {
-  const request = indexedDB.open(DATABASE, 1)
+  const request = indexedDB.open(DATABASE, VERSION)
   request.onupgradeneeded = () => {
-    request.result.createObjectStore(KEYS)
-    request.result.createObjectStore(RECORDS)
+    const { objectStoreNames: stores } = request.result
+    for (const name of [KEYS, TEXTS, CACHE]) if (!stores.contains(name)) request.result.createObjectStore(name)
   }
   const database = await answered(request)
-  database.onversionchange = () => database.close() // another tab signs in or out
+  database.onversionchange = () => database.close()
   return database
 }
 
-function vaultOf(database: IDBDatabase, { userId, seal, names }: Keys): TextVault {
-  const waiting = new Map<string, unknown>()
-  let writing: Promise<void> | null = null
-
-  const nameOf = async (name: string): Promise<ArrayBuffer> => crypto.subtle.sign('HMAC', names, encode(name))
-
-  async function write(): Promise<void> {
-    await null // lets `writing` be set first
-    try {
-      while (waiting.size > 0) {
-        const changes = [...waiting]
-        waiting.clear()
-        const records = await Promise.all(
-          changes.map(async ([name, value]) => {
-            const place = await nameOf(name)
-            return [place, value === undefined ? null : await sealed(place, [name, value])] as const
-          }),
-        )
-        await stored(records)
-      }
-    } finally {
-      writing = null
-    }
+function vaultOf(database: IDBDatabase, keys: OwnKeys): PageVault {
+  let isClosed = false
+  function close(): void {
+    isClosed = true
+    database.close()
   }
-
-  async function sealed(place: ArrayBuffer, value: unknown): Promise<SealedRecord> {
-    const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES))
-    const algorithm = { name: 'AES-GCM', iv, additionalData: place }
-    return { iv, sealed: await crypto.subtle.encrypt(algorithm, seal, encode(JSON.stringify(value))) }
-  }
-
-  const stored = (records: readonly (readonly [ArrayBuffer, SealedRecord | null])[]): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const transaction = database.transaction(RECORDS, 'readwrite', { durability: 'strict' })
-      const store = transaction.objectStore(RECORDS)
-      for (const [place, record] of records) record === null ? store.delete(place) : store.put(record, place)
-      transaction.oncomplete = () => resolve()
-      transaction.onabort = () => reject(transaction.error)
-    })
-
+  database.onversionchange = close
+  database.onclose = close // the browser has deleted it
   return {
-    userId,
-    async all() {
-      const store = database.transaction(RECORDS).objectStore(RECORDS)
-      const [places, records] = await Promise.all([
-        answered<IDBValidKey[]>(store.getAllKeys()),
-        answered<SealedRecord[]>(store.getAll()),
-      ])
-      const opened = await Promise.all(
-        records.map(async ({ iv, sealed: text }, at) => {
-          const algorithm = { name: 'AES-GCM', iv, additionalData: places[at] as ArrayBuffer }
-          const bytes = await crypto.subtle.decrypt(algorithm, seal, text).catch(() => null)
-          return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as [string, unknown])
-        }),
-      )
-      return opened.filter((one) => one !== null)
+    id: keys.vaultId,
+    userId: keys.userId,
+    texts: openSealedStore(database, TEXTS, keys),
+    cache: openSealedStore(database, CACHE, keys),
+    get isClosed() {
+      return isClosed
     },
-    put(name, value) {
-      waiting.set(name, value)
-      writing ??= write()
-      return writing
+    isOver: async () => isOver(await readLease(database)),
+    async renew(lease) {
+      await answered(rowsOf(database, 'readwrite').put(lease, LEASE_ROW))
     },
-    close: () => database.close(),
+    close,
   }
 }
-
-const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)

@@ -11,9 +11,11 @@ export function Action(props: {
   submit?: boolean
   onClick?: () => void
   label?: string
+  /** Names the action, for a button whose text does not. */
+  about?: string | undefined
   children: ComponentChildren
 }) {
-  const { busy, kind = '', submit = false, onClick, label, children } = props
+  const { busy, kind = '', submit = false, onClick, label, about, children } = props
   const isBusy = typeof busy === 'string'
   return (
     <button
@@ -21,6 +23,7 @@ export function Action(props: {
       class={kind}
       aria-disabled={isBusy || undefined}
       aria-label={isBusy ? undefined : label}
+      title={about}
       onClick={(event) => {
         if (isBusy) event.preventDefault()
         else onClick?.()

@@ -13,7 +13,7 @@ import { DangerAction } from '../views/form-dialog.tsx'
 import { ViewTitle } from '../views/frame.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { Subscribers } from './subscribers.tsx'
 import type { ChannelDetails } from './types.ts'
 
@@ -44,17 +44,17 @@ export function ChannelSettingsView({ realm, channelId, revision }: AreaProps & 
   )
 }
 
-const INHERITED: readonly Choice[] = [
+const inherited = (): readonly Choice[] => [
   [null, words.asEverywhere],
   [true, words.yes],
   [false, words.no],
 ]
 
-const OWN: readonly SettingRow[] = [
+const ownRows = (): readonly SettingRow[] => [
   { name: 'color', label: words.color, input: 'color' },
   { name: 'pin_to_top', label: words.pinned, input: 'bool' },
   { name: 'is_muted', label: words.mutedChannel, input: 'bool' },
-  ...Object.entries(words.channelNotifications).map(([name, label]) => ({ name, label, input: INHERITED })),
+  ...Object.entries(words.channelNotifications).map(([name, label]) => ({ name, label, input: inherited() })),
 ]
 
 function ForYou({ realm, channelId }: { realm: RealmView; channelId: number }) {
@@ -63,10 +63,8 @@ function ForYou({ realm, channelId }: { realm: RealmView; channelId: number }) {
       subscription_data: [{ stream_id: channelId, property, value }],
     })
   const values = { ...realm.channels.get(channelId) }
-  return <SettingGroup title={words.forYou} rows={OWN} values={values} save={save} />
+  return <SettingGroup title={words.forYou} rows={ownRows()} values={values} save={save} />
 }
-
-const KINDS = Object.entries(words.channelKinds)
 
 const kindOf = ({ invite_only: isPrivate, history_public_to_subscribers: isShared }: ChannelDetails): string =>
   isPrivate ? (isShared ? 'private' : 'hidden') : 'public'
@@ -99,10 +97,17 @@ function Administration({ realm, channel, changed }: AdministrationProps) {
           save={(description) => change({ description })}
         />
         <Setting
-          row={{ name: 'kind', label: words.whoReads, input: KINDS }}
+          row={{ name: 'kind', label: words.whoReads, input: Object.entries(words.channelKinds) }}
           value={kindOf(channel)}
           save={(kind) => change({ is_private: kind !== 'public', history_public_to_subscribers: kind !== 'hidden' })}
         />
+        {realm.folders.size > 0 && (
+          <Setting
+            row={{ name: 'folder_id', label: words.folder, input: folderChoices(realm) }}
+            value={channel.folder_id}
+            save={(folder) => change({ folder_id: folder })}
+          />
+        )}
         <Setting
           row={{ name: 'topics_policy', label: words.topicsPolicy, input: Object.entries(words.topicsPolicies) }}
           value={channel.topics_policy}
@@ -156,6 +161,14 @@ function Administration({ realm, channel, changed }: AdministrationProps) {
     </>
   )
 }
+
+const folderChoices = ({ folders }: RealmView): Choice[] => [
+  [null, words.none],
+  ...[...folders.values()]
+    .filter(({ is_archived: isArchived }) => !isArchived)
+    .sort((a, b) => a.order - b.order)
+    .map(({ id, name }): Choice => [id, name]),
+]
 
 /** Days as text; empty follows the organization, `forever` keeps all messages. */
 function retentionOf(text: string): number | string {

@@ -1,7 +1,7 @@
 /** Channels that the account sees: join, leave, make one, open its settings. */
 
 import { useSignal } from '@preact/signals'
-import { Action, Field } from '../../web/controls.tsx'
+import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
 import { matches } from '../model/completion.ts'
 import { addressOfArea, channelAddress } from '../model/conversation.ts'
@@ -9,10 +9,11 @@ import type { RealmView } from '../model/realm.ts'
 import { mayInRealm } from '../model/rights.ts'
 import { attempt } from '../problems.ts'
 import type { AreaProps } from '../views/area.tsx'
+import { FilterField } from '../views/filter-field.tsx'
 import { ChannelMark, ViewTitle } from '../views/frame.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { ChannelSettingsView } from './channel-settings.tsx'
 import { NewChannelView } from './new-channel.tsx'
 import type { ChannelDetails } from './types.ts'
@@ -44,9 +45,7 @@ function ChannelList({ realm }: AreaProps) {
           </a>
         )}
       </ViewTitle>
-      <div class="find">
-        <Field label={words.findChannel} bind={text} type="search" />
-      </div>
+      <FilterField label={words.findChannel} bind={text} />
       <Problem error={failure.value} also={<Action onClick={() => void load()}>{words.again}</Action>} />
       {value.value === null && !failure.value && <p class="hint">{words.loading}</p>}
       {value.value !== null && found.length === 0 && <p class="empty">{words.noChannels}</p>}

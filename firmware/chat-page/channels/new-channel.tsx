@@ -12,7 +12,7 @@ import { go } from '../place.ts'
 import type { AreaProps } from '../views/area.tsx'
 import { ViewTitle } from '../views/frame.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 const NAME_MAX = 60
 

@@ -13,7 +13,7 @@ import { FormDialog } from '../views/form-dialog.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Face } from '../views/parts.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import type { ChannelDetails } from './types.ts'
 
 const SHOWN_MAX = 200

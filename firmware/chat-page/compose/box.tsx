@@ -5,20 +5,24 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useMemo, useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { boxWanted } from '../box-wanted.ts'
-import { draftOf, setDraft } from '../drafts.ts'
+import { appendToDraft, draftOf, setDraft } from '../drafts.ts'
 import { Content } from '../message/content.tsx'
 import { readBegun } from '../model/completion.ts'
 import { type ConversationRef, keyOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
+import { linkTo } from '../names.ts'
 import { send, sendTo } from '../outbox.ts'
+import { go } from '../place.ts'
 import { attempt } from '../problems.ts'
+import { noteTyping, stopTyping, typingIn } from '../typing.ts'
 import { EmojiPicker } from '../views/emoji-picker.tsx'
 import { useFitHeight } from '../views/fit-height.ts'
 import { Icon } from '../views/icons.tsx'
+import { ignoreHeldEnter, isAltKey, isControlKey } from '../views/modifiers.ts'
 import { Popover } from '../views/popover.tsx'
 import { WhenDialog } from '../views/when.tsx'
-import * as words from '../words/en.ts'
+import { boxWanted } from '../wanted.ts'
+import { words } from '../words/words.ts'
 import { SuggestionList, suggestionsFor, useCompletion } from './completion.tsx'
 import { SnippetPanel } from './snippet-panel.tsx'
 import { UploadList } from './upload-list.tsx'
@@ -30,6 +34,7 @@ interface BoxProps {
   draftKey: string
   label: string
   before?: ComponentChildren
+  /** Called when the text has left the box. */
   sent?: () => void
 }
 
@@ -63,12 +68,19 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
   })
   const isLong = [...text.value].length > realm.maxMessageLength
   const isEmpty = text.value.trim() === ''
+  const isOpen = draftKey === keyOf(conversation) // a new topic has no readers yet
+  useEffect(() => stopTyping, [draftKey])
   useFitHeight(field, [text.value, preview.value])
   useEffect(() => {
-    if (boxWanted.value > 0) field.current?.focus()
+    if (!boxWanted.value) return
+    boxWanted.value = false
+    const topic = field.current?.form?.querySelector<HTMLInputElement>('.field input')
+    const first = topic?.value === '' ? topic : field.current
+    first?.focus()
   }, [boxWanted.value])
 
   const done = () => {
+    stopTyping()
     set('')
     uploads.clear()
     preview.value = null
@@ -102,14 +114,32 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
     set(`${text.value.slice(0, at)}${piece}${text.value.slice(at)}`)
     completion.moveTo(at + piece.length)
   }
+  /** The text of a new topic goes along. */
+  const openConversation = () => {
+    if (!isOpen && uploads.isBusy()) return // their links come into this box
+    boxWanted.value = true
+    if (!isOpen) {
+      if (!isEmpty) void appendToDraft(conversation, text.value)
+      done()
+    }
+    go(linkTo(realm, conversation))
+  }
+  /** True if the key was one of them. */
+  const onShortcut = (event: KeyboardEvent): boolean => {
+    if (isControlKey(event) && event.key === '.') openConversation()
+    else if (isAltKey(event) && event.code === 'KeyP') void (isEmpty ? undefined : show())
+    else return false
+    event.preventDefault()
+    return true
+  }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (completion.onKeyDown(event)) return
+    if (completion.onKeyDown(event) || onShortcut(event)) return
     if (event.key !== 'Enter' || event.isComposing || event.shiftKey || event.altKey) return
     const isTouch = matchMedia('(pointer: coarse)').matches
     const sends = event.ctrlKey || event.metaKey || (realm.settings.enter_sends && !isTouch)
     if (!sends) return
     event.preventDefault()
-    submit()
+    if (!event.repeat) submit()
   }
   const take = (event: Event, files: FileList | undefined) => {
     if (files === undefined || files.length === 0) return
@@ -123,6 +153,7 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
         event.preventDefault()
         submit()
       }}
+      onKeyDown={ignoreHeldEnter}
       onDragOver={(event) => {
         event.preventDefault()
         isOver.value = true
@@ -159,6 +190,7 @@ export function ComposeBox({ realm, conversation, draftKey, label, before, sent 
         onInput={(event) => {
           preview.value = null
           set(event.currentTarget.value)
+          noteTyping(realm, isOpen ? typingIn(realm, conversation) : null, event.currentTarget.value)
           completion.look()
         }}
         onKeyDown={onKeyDown}

@@ -15,9 +15,8 @@ import {
   suggestTopics,
   writersOf,
 } from '../model/completion.ts'
-import { keyOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 type TextBox = HTMLTextAreaElement | HTMLInputElement
 
@@ -130,7 +129,7 @@ export async function suggestionsFor(
     case 'command':
       return suggestCommands(text, words.commands)
     case 'person': {
-      const writers = writersOf(realm.lists, here, keyOf)
+      const writers = writersOf(realm.lists, here)
       return suggestPeople(realm, text, { writers, isSilent, aboutWildcard: words.wildcard })
     }
     case 'channel':
@@ -163,7 +162,9 @@ export async function suggestionsFor(
 
 const TOPICS_KEPT_MS = 30_000 // topics of one channel while the user types
 
-export function SuggestionList({ completion: { id, found, chosen, choose } }: { completion: Completion }) {
+type ShownCompletion = Pick<Completion, 'id' | 'found' | 'chosen' | 'choose'>
+
+export function SuggestionList({ completion: { id, found, chosen, choose } }: { completion: ShownCompletion }) {
   return (
     <>
       <p class="hidden" role="status">

@@ -13,7 +13,9 @@ export async function shrink(file: File): Promise<File | null> {
     const scale = SIDE_PX_MAX / Math.max(picture.width, picture.height)
     if (scale >= 1) return null
     const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale))
-    canvas.getContext('2d')!.drawImage(picture, 0, 0, canvas.width, canvas.height)
+    const context = canvas.getContext('2d')
+    if (context === null) return null
+    context.drawImage(picture, 0, 0, canvas.width, canvas.height)
     const bytes = await canvas.convertToBlob({ type: file.type, quality: QUALITY })
     return new File([bytes], file.name, { type: bytes.type })
   } finally {

@@ -1,7 +1,7 @@
 import { loadMore } from '../views/area.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import type { SnippetMenuProps } from './snippets.tsx'
 
 /** Loads the script of the saved snippets first. */

@@ -1,7 +1,8 @@
 import { Action } from '../../web/controls.tsx'
 import { CallRefused } from '../api.ts'
 import { Icon } from '../views/icons.tsx'
-import * as words from '../words/en.ts'
+import { fileSize } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import type { FileUpload, UploadQueue } from './uploads.ts'
 
 export function UploadList({ uploads }: { uploads: UploadQueue }) {
@@ -14,7 +15,7 @@ export function UploadList({ uploads }: { uploads: UploadQueue }) {
           <State upload={upload} />
           {upload.state === 'sent' && upload.original !== null && (
             <Action kind="link" onClick={() => uploads.useOriginal(upload.key)}>
-              {words.useOriginal(words.bytes(upload.original.size))}
+              {words.useOriginal(fileSize(upload.original.size))}
             </Action>
           )}
           <Action kind="icon" label={words.removeFile(upload.name)} onClick={() => uploads.remove(upload.key)}>
@@ -33,6 +34,6 @@ function State({ upload: { state, name, bytes, sentBytes, error } }: { upload: F
         {error instanceof CallRefused ? error.message : words.problemOffline}
       </span>
     )
-  if (state === 'sent') return <span class="soft">{words.bytes(bytes)}</span>
+  if (state === 'sent') return <span class="soft">{fileSize(bytes)}</span>
   return <progress aria-label={words.uploading(name)} max={Math.max(bytes, 1)} value={Math.min(sentBytes, bytes)} />
 }

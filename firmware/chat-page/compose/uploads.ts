@@ -45,7 +45,8 @@ export function createUploads(insert: (markdown: string, before: string | null) 
     for (const { key } of waiting.slice(0, AT_ONCE - sending)) void run(key)
   }
   const run = async (key: number) => {
-    const file = files.get(key)!
+    const file = files.get(key)
+    if (file === undefined) return
     change(key, { state: 'sending', sentBytes: 0 })
     try {
       const isWhole = inserted.has(key)

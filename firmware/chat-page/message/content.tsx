@@ -1,54 +1,14 @@
 /** Renders the content of a message from the tree of `reader.ts`. Only listed elements, attributes and classes are created. */
 
-import { useSignal } from '@preact/signals'
 import { type ComponentChild, createElement, Fragment } from 'preact'
-import { Action, Code } from '../../web/controls.tsx'
-import * as words from '../words/en.ts'
+import { dateAndTime } from '../words/format.ts'
+import { words } from '../words/words.ts'
+import { CodeBlock } from './code-block.tsx'
+import { MATH, MATH_ATTRIBUTES, PLAIN } from './elements.ts'
 import { namedHost, ownMedia, safeLink } from './links.ts'
 import { type HtmlNode, type HtmlPart, readHtml, textOf } from './reader.ts'
 
-/** Elements that are rendered unchanged, with their allowed classes. */
-const PLAIN: Readonly<Record<string, readonly string[]>> = {
-  p: [],
-  br: [],
-  hr: [],
-  ul: [],
-  ol: [],
-  li: [],
-  blockquote: [],
-  pre: [],
-  code: [],
-  table: [],
-  thead: [],
-  tbody: [],
-  tr: [],
-  strong: [],
-  em: [],
-  del: [],
-  div: ['message_embed'],
-  span: [
-    'user-mention',
-    'user-group-mention',
-    'topic-mention',
-    'channel-wildcard-mention',
-    'silent',
-    'tex-error',
-    'highlight',
-    'katex-display',
-  ],
-}
-
-/** MathML Core as KaTeX writes it. Browsers lay it out without additional styles or fonts. */
-const MATH = new Set(
-  'math semantics mrow mi mo mn ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded mphantom menclose mglyph'.split(
-    ' ',
-  ),
-)
-const MATH_ATTRIBUTES = new Set(
-  'display mathvariant stretchy fence separator accent accentunder lspace rspace width height depth voffset linethickness displaystyle scriptlevel columnalign rowspacing columnspacing minsize maxsize symmetric form movablelimits largeop'.split(
-    ' ',
-  ),
-)
+const PICTURE_PX_MAX = { width: 416, height: 320 } // several fit into a window
 
 /** Renders a message. Fetches nothing from other hosts, runs no script, and shows unknown HTML as text. */
 export function Content({ html, isMe = false }: { html: string; isMe?: boolean }) {
@@ -82,7 +42,8 @@ function elementOf(node: HtmlNode): ComponentChild {
   if (tag === 'span' && has('katex')) return elementsOf(children)
   if (tag === 'span' && has('katex-html')) return null // duplicate for browsers without MathML
   if (tag === 'span' && has('katex-mathml')) return children.map((child) => mathOf(child))
-  if (tag === 'div' && has('codehilite')) return <CodeBlock node={node} />
+  if (tag === 'div' && has('codehilite'))
+    return <CodeBlock text={textOf(children)} language={attributes['data-code-language']} />
   if (tag === 'div' && has('spoiler-block')) return <Spoiler node={node} />
   if (tag === 'div' && has('message_inline_image')) return <div class="media">{elementsOf(children)}</div>
   const classes = PLAIN[tag]
@@ -128,17 +89,16 @@ function Picture({ node: { attributes } }: { node: HtmlNode }) {
   const name = alt || attributes.title || ''
   if (attributes.class === 'emoji') return own === null ? alt : <img class="emoji" src={own} alt={alt} title={alt} />
   if (own === null) return <>{name || words.picture}</>
-  const [, width, height] =
-    /^(\d{1,5})x(\d{1,5})$/.exec((attributes['data-original-dimensions'] ?? '').replaceAll(' ', '')) ?? []
-  return (
-    <img
-      class="picture"
-      src={own}
-      alt={name || words.picture}
-      loading="lazy"
-      {...(width !== undefined && { width: Number(width), height: Number(height) })}
-    />
-  )
+  const size = sizeOf(attributes['data-original-dimensions'] ?? '')
+  return <img class="picture" src={own} alt={name || words.picture} loading="lazy" {...size} />
+}
+
+/** The size at which a picture is shown, so that it takes its place before it is loaded. */
+function sizeOf(dimensions: string) {
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(dimensions.replaceAll(' ', ''))?.map(Number) ?? []
+  if (!width || !height) return {}
+  const scale = Math.min(1, PICTURE_PX_MAX.width / width, PICTURE_PX_MAX.height / height)
+  return { width, height, style: { width: `${width * scale}px` } }
 }
 
 function Recording({ node: { tag, attributes } }: { node: HtmlNode }) {
@@ -166,31 +126,8 @@ function LocalTime({ node: { attributes, children } }: { node: HtmlNode }) {
   if (Number.isNaN(time.getTime())) return <>{elementsOf(children)}</>
   return (
     <time dateTime={datetime} title={textOf(children)}>
-      {words.dateAndTime(time)}
+      {dateAndTime(time)}
     </time>
-  )
-}
-
-function CodeBlock({ node }: { node: HtmlNode }) {
-  const copied = useSignal(false)
-  const text = textOf(node.children)
-  const language = node.attributes['data-code-language']
-  return (
-    <figure class="code-block">
-      <figcaption>
-        <span>{language ?? words.code}</span>
-        <Action
-          kind="link"
-          onClick={async () => {
-            await navigator.clipboard.writeText(text)
-            copied.value = true
-          }}
-        >
-          {copied.value ? words.copied : words.copy}
-        </Action>
-      </figcaption>
-      <Code label={language ?? words.code} text={text} />
-    </figure>
   )
 }
 

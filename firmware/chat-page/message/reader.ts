@@ -14,11 +14,11 @@ export type HtmlPart = HtmlNode | string
 const DEPTH_MAX = 256 // formulas have the deepest nesting
 const VOID = new Set(['br', 'hr', 'img'])
 
-/** Sticky: each pattern starts where the previous match ended, so parsing takes linear time. */
-const OPENING = /<([a-z][a-z0-9]*)((?: [a-zA-Z][a-zA-Z0-9:-]*(?:="[^"<>]*")?)*) ?(\/?)>/y
+/** Sticky: each pattern starts where the previous match ended, so parsing takes linear time. KaTeX writes a space after `class` in MathML. */
+const OPENING = /<([a-z][a-z0-9]*)((?: [a-zA-Z][a-zA-Z0-9:-]*(?: ?="[^"<>]*")?)*) ?(\/?)>/y
 const CLOSING = /<\/([a-z][a-z0-9]*)>/y
 const TEXT = /[^<]+/y
-const ATTRIBUTE = / ([a-zA-Z][a-zA-Z0-9:-]*)(?:="([^"<>]*)")?/g
+const ATTRIBUTE = / ([a-zA-Z][a-zA-Z0-9:-]*)(?: ?="([^"<>]*)")?/g
 
 /** Null if the text is not in the form that the server writes. */
 export function readHtml(html: string): readonly HtmlPart[] | null {
@@ -32,7 +32,8 @@ export function readHtml(html: string): readonly HtmlPart[] | null {
     return match
   }
   while (at < html.length) {
-    const parent = open.at(-1)!
+    const parent = open.at(-1)
+    if (parent === undefined) return null
     const text = take(TEXT)
     if (text !== null) {
       parent.children.push(decodeEntities(text[0]))
@@ -67,7 +68,7 @@ const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', qu
 /** Decodes numeric and the most common entities; other names stay as text. A table of all two thousand would be larger than the page. */
 export const decodeEntities = (text: string): string =>
   text.replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]+));/g, (all, decimal, hex, name) => {
-    if (name !== undefined) return Object.hasOwn(NAMED, name) ? NAMED[name]! : all
+    if (name !== undefined) return (Object.hasOwn(NAMED, name) && NAMED[name]) || all
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
     const isCharacter = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
     return isCharacter ? String.fromCodePoint(code) : '\ufffd'

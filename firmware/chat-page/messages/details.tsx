@@ -9,7 +9,8 @@ import { personName } from '../names.ts'
 import { FormDialog } from '../views/form-dialog.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { dateAndTime, listOf } from '../words/format.ts'
+import { words } from '../words/words.ts'
 
 interface DetailProps {
   realm: RealmView
@@ -43,7 +44,7 @@ export function HistoryDialog({ realm, messageId, close }: DetailProps) {
           .map(({ timestamp, user_id: userId, topic, rendered_content: html }) => (
             <li key={timestamp} class="result">
               <p class="soft">
-                {words.dateAndTime(new Date(timestamp * 1000))}
+                {dateAndTime(new Date(timestamp * 1000))}
                 {userId !== undefined && ` · ${personName(realm, userId)}`}
                 {topic && ` · ${topic}`}
               </p>
@@ -67,7 +68,7 @@ export function ReadersDialog({ realm, messageId, close }: DetailProps) {
     <Dialog title={words.readBy} close={close}>
       <Problem error={failure.value} />
       {value.value === null && !failure.value && <p class="hint">{words.loading}</p>}
-      {value.value !== null && <p>{names.length === 0 ? words.readByNobody : words.names(names)}</p>}
+      {value.value !== null && <p>{names.length === 0 ? words.readByNobody : listOf(names)}</p>}
       <Action onClick={close}>{words.dismiss}</Action>
     </Dialog>
   )

@@ -1,6 +1,5 @@
 /** Finds the begun word at the cursor and its completions. Uses no DOM. */
 
-import type { ConversationRef } from './conversation.ts'
 import type { RealmView } from './realm.ts'
 import type { Participant } from './types.ts'
 
@@ -29,7 +28,7 @@ export function readBegun(text: string, cursor: number): Begun | null {
     ...{ kind, text: word, start: at + before.length - word.length - sign, channelName },
   })
   const command = /^\/([a-z]*)$/.exec(before)
-  if (command !== null && at === 0) return begun('command', command[1]!, 1)
+  if (command !== null && at === 0) return begun('command', command[1] ?? '', 1)
   const topic = /(?:^|[\s(])#(?:\*\*)?([^\s#*>][^#*>\n]{0,59})>([^*>\n]{0,60})$/.exec(before)
   if (topic !== null) {
     const [, channelName = '', word = ''] = topic
@@ -109,11 +108,7 @@ export function matches(name: string, begun: string): boolean {
 }
 
 /** Senders in the list, the newest first: they rank first among suggestions. */
-export const writersOf = (
-  lists: RealmView['lists'],
-  key: string,
-  keyOf: (one: ConversationRef) => string,
-): number[] => {
-  const list = [...lists].find(({ conversation }) => keyOf(conversation) === key)
+export const writersOf = (lists: RealmView['lists'], key: string): number[] => {
+  const list = [...lists].find(({ source }) => source.key === key)
   return [...new Set([...(list?.messages ?? [])].reverse().map(({ sender_id: id }) => id))]
 }

@@ -1,5 +1,6 @@
 /** Conversations of messages, and their addresses: fragments in Zulip's form. `chat/CONTRACT.md`, section 6.2. */
 
+import { defined } from '../../base/defined.ts'
 import type { ReceivedMessage } from './types.ts'
 
 export type ConversationRef =
@@ -9,6 +10,7 @@ export type ConversationRef =
 
 export type Place =
   | { readonly view: 'inbox' }
+  | { readonly view: 'feed' }
   | { readonly view: 'drafts' }
   | { readonly view: 'area'; readonly area: AreaName; readonly path: readonly string[] }
   | { readonly view: 'channel'; readonly channelId: number }
@@ -16,6 +18,7 @@ export type Place =
 
 /** Views in scripts that are loaded on demand, by the first part of their fragment. */
 export const AREAS = [
+  'recent',
   'search',
   'new-direct',
   'channels',
@@ -24,8 +27,12 @@ export const AREAS = [
   'groups',
   'settings',
   'organization',
+  'about',
 ] as const
 export type AreaName = (typeof AREAS)[number]
+
+/** Characters of a topic. */
+export const TOPIC_MAX = 60
 
 /** Key of a conversation. Topics that differ only in case are the same. */
 export const keyOf = (conversation: ConversationRef): string =>
@@ -40,7 +47,7 @@ export const directWith = (userIds: readonly number[], ownId: number): Conversat
 
 export function conversationOf(message: ReceivedMessage, ownId: number): ConversationRef {
   const { type, stream_id: channelId, subject, display_recipient: recipients } = message
-  if (type === 'stream') return { kind: 'topic', channelId: channelId!, topic: subject }
+  if (type === 'stream') return { kind: 'topic', channelId: defined(channelId), topic: subject }
   const people = Array.isArray(recipients) ? recipients : []
   return directWith(
     people.map(({ id }) => id),
@@ -56,7 +63,12 @@ export const narrowOf = (conversation: ConversationRef, ownId: number): { operat
       ]
     : [{ operator: 'dm', operand: conversation.userIds.length === 0 ? [ownId] : conversation.userIds }]
 
+/** Fragment of the view that the account chose to begin with. Contract section 2.7, `web_home_view`. */
+export const homeAddress = (view: unknown): string =>
+  view === 'recent' ? addressOfArea('recent') : view === 'all_messages' ? FEED : INBOX
+
 export const INBOX = '#inbox'
+export const FEED = '#feed'
 export const DRAFTS = '#drafts'
 
 export const addressOfArea = (area: AreaName, ...path: readonly (string | number)[]): string =>
@@ -78,12 +90,16 @@ export function readPlace(fragment: string, ownId: number): Place {
   const [first, ...rest] = fragment.replace(/^#\/?/, '').split('/')
   const inbox: Place = { view: 'inbox' }
   if (first === 'drafts') return { view: 'drafts' }
+  if (first === 'feed' || first === 'all_messages') return { view: 'feed' }
   const area = AREAS.find((one) => one === first)
   if (area !== undefined) return { view: 'area', area, path: rest.filter((part) => part !== '').map(decode) }
   if (first !== 'narrow') return inbox
   if (isSearch(rest)) return { view: 'area', area: 'search', path: rest.map(decode) }
   const terms = new Map<string, string>()
-  for (let at = 0; at + 1 < rest.length; at += 2) terms.set(rest[at]!, decode(rest[at + 1]!))
+  for (let at = 0; at + 1 < rest.length; at += 2) {
+    const [operator = '', operand = ''] = rest.slice(at, at + 2)
+    terms.set(operator, decode(operand))
+  }
   const near = Number(/^\d{1,15}$/.exec(terms.get('near') ?? '')?.[0] ?? Number.NaN)
   const found = { near: Number.isNaN(near) ? null : near }
   const direct = terms.get('dm') ?? terms.get('pm-with')

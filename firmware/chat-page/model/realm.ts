@@ -1,10 +1,13 @@
 /** The account's view of its organization: the answer of POST /register, updated by events. Uses no DOM. */
 
+import { defined } from '../../base/defined.ts'
 import { type ConversationRef, conversationOf, directWith, keyOf } from './conversation.ts'
 import type { MessageList } from './message-list.ts'
+import { createPresences, type Presences, takePresences } from './presence.ts'
 import type {
   CustomEmoji,
   DraftOfServer,
+  FolderOfServer,
   OwnSettings,
   Participant,
   PermissionBounds,
@@ -16,12 +19,13 @@ import type {
   SubscribedChannel,
   UserGroup,
 } from './types.ts'
-import { addReceived, createUnread, type Unread } from './unread.ts'
+import { createTypists, placeOfEdit, type Typists } from './typists.ts'
+import { addReceived, createUnread, isMentioned, readUnread, type Unread } from './unread.ts'
 
 const NO_POLICY = 0
-const MUTED = 1
+export const MUTED = 1
 const UNMUTED = 2
-const FOLLOWED = 3
+export const FOLLOWED = 3
 
 /** A topic that is muted, unmuted or followed. */
 interface TopicChoice {
@@ -34,10 +38,14 @@ interface TopicChoice {
 export interface RealmView {
   readonly ownId: number
   name: string
+  readonly serverVersion: string
+  readonly featureLevel: number
   readonly maxMessageLength: number
   readonly emptyTopicName: string
   readonly people: Map<number, Participant>
   readonly channels: Map<number, SubscribedChannel>
+  /** By id. */
+  readonly folders: Map<number, FolderOfServer>
   readonly settings: OwnSettings
   readonly policies: Policies
   /** All settings of the organization, without the prefix `realm_` of their names. Contract section 2.6. */
@@ -45,6 +53,10 @@ export interface RealmView {
   readonly permissionBounds: PermissionBounds
   /** By user id. Users without a status are absent. */
   readonly statuses: Map<number, StatusOfUser>
+  readonly presences: Presences
+  readonly typists: Typists
+  /** When to tell again that this account is typing, and how long after the last key it has stopped. */
+  readonly typingPeriods: { readonly startAgainMs: number; readonly stopAfterMs: number }
   /** By id, including deactivated groups. */
   readonly groups: Map<number, UserGroup>
   readonly emoji: Map<string, CustomEmoji>
@@ -72,6 +84,8 @@ export function createRealmView(registered: Registered): RealmView {
   return {
     ownId,
     name: registered.realm_name,
+    serverVersion: registered.zulip_version,
+    featureLevel: registered.zulip_feature_level,
     maxMessageLength: registered.max_message_length,
     emptyTopicName: registered.realm_empty_topic_display_name,
     people: new Map(
@@ -80,14 +94,21 @@ export function createRealmView(registered: Registered): RealmView {
       ),
     ),
     channels: new Map(registered.subscriptions.map((one) => [one.stream_id, one])),
+    folders: new Map(registered.channel_folders.map((one) => [one.id, one])),
     settings: registered.user_settings,
     policies: Object.fromEntries(POLICIES.map((name) => [name, registered[`realm_${name}`]])) as unknown as Policies,
     organization: settingsOf(registered),
     permissionBounds: registered.server_supported_permission_settings,
     statuses: new Map(Object.entries(registered.user_status).map(([id, status]) => [Number(id), status])),
+    presences: createPresences(registered, Date.now()),
+    typists: createTypists(registered.server_typing_started_expiry_period_milliseconds),
+    typingPeriods: {
+      startAgainMs: registered.server_typing_started_wait_period_milliseconds,
+      stopAfterMs: registered.server_typing_stopped_wait_period_milliseconds,
+    },
     groups: new Map(registered.realm_user_groups.map((one) => [one.id, one])),
     emoji: new Map(Object.entries(registered.realm_emoji)),
-    unread: createUnread(registered),
+    unread: createUnread(readUnread(registered)),
     directs: [...registered.recent_private_conversations]
       .sort((a, b) => b.max_message_id - a.max_message_id)
       .map(({ user_ids }) => directWith(user_ids, ownId)),
@@ -113,9 +134,13 @@ const settingsOf = (registered: Registered): Record<string, unknown> =>
       .map(([name, value]) => [name.slice('realm_'.length), value]),
   )
 
-/** True for a muted topic, or a topic of a muted channel: no counter includes them. */
-export function isMuted({ channels, topicPolicies }: RealmView, conversation: ConversationRef): boolean {
-  if (conversation.kind === 'direct') return false
+/** True for a muted topic, a topic of a muted channel, and a conversation with a muted user: no counter includes them. */
+export function isMuted(realm: RealmView, conversation: ConversationRef): boolean {
+  const { channels, topicPolicies, mutedUsers } = realm
+  if (conversation.kind === 'direct') {
+    const [only, ...others] = conversation.userIds
+    return only !== undefined && others.length === 0 && mutedUsers.has(only)
+  }
   const policy = topicPolicies.get(keyOf(conversation))?.policy
   if (policy === MUTED) return true
   return channels.get(conversation.channelId)?.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED
@@ -149,12 +174,13 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
     for (const list of realm.lists) list.remove(ids)
   },
   update_message: (realm, event) => {
-    const { message_ids: ids, message_id: id, stream_id: channelId, new_stream_id: newId, subject } = event
+    const { message_ids: ids, message_id: id, flags, stream_id: channelId, new_stream_id: newId, subject } = event
+    if (event.content !== undefined && !event.rendering_only) realm.unread.setMentioned(id, isMentioned(flags))
     if (typeof event.rendered_content === 'string')
       for (const list of realm.lists) list.edit(id, event.rendered_content, event.edit_timestamp, event.is_me_message)
     if (channelId === undefined || (newId === undefined && subject === undefined)) return
     const moved = { kind: 'topic', channelId: newId ?? channelId, topic: subject ?? event.orig_subject } as const
-    realm.unread.move(ids, moved)
+    moveUnread(realm, ids, moved)
     for (const list of realm.lists) list.move(ids, moved)
   },
   reaction: (realm, { op, message_id: id, ...reaction }) => {
@@ -174,6 +200,9 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
   },
   default_streams: ({ organization }, { default_streams: all }) => {
     organization.default_streams = all
+  },
+  default_stream_groups: ({ organization }, { default_stream_groups: all }) => {
+    organization.default_stream_groups = all
   },
   realm_emoji: ({ emoji }, { realm_emoji: all }) => {
     emoji.clear()
@@ -199,18 +228,51 @@ const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => vo
     const changed = Object.fromEntries(given.filter(([, value]) => value !== undefined))
     statuses.set(id, { ...statuses.get(id), ...changed })
   },
-  realm_user: (realm, { person }) => {
-    const before = realm.people.get(person.user_id)
-    realm.people.set(person.user_id, { ...before, ...person })
+  presence: (realm, { presences }) => takePresences(realm.presences, presences),
+  typing: ({ typists, ownId }, { op, message_type, sender, recipients = [], stream_id: channelId, topic }) => {
+    const people: number[] = recipients.map((one: { user_id: number }) => one.user_id)
+    const conversation: ConversationRef =
+      message_type === 'direct' ? directWith([sender.user_id, ...people], ownId) : { kind: 'topic', channelId, topic }
+    typists[op === 'start' ? 'start' : 'stop'](keyOf(conversation), sender.user_id)
+  },
+  typing_edit_message: ({ typists }, { op, sender_id: id, message_id: messageId }) =>
+    typists[op === 'start' ? 'start' : 'stop'](placeOfEdit(messageId), id),
+  realm_user: ({ people, statuses }, { op, person }) => {
+    const { user_id: id, new_email: email, ...changed } = person
+    if (op === 'remove') {
+      people.delete(id)
+      statuses.delete(id)
+    } else people.set(id, { ...people.get(id), user_id: id, ...changed, ...(email !== undefined && { email }) })
   },
   subscription: (realm, event) => {
     if (event.op === 'add') for (const one of event.subscriptions) realm.channels.set(one.stream_id, one)
-    if (event.op === 'remove') for (const { stream_id: id } of event.subscriptions) realm.channels.delete(id)
+    if (event.op === 'remove')
+      dropChannels(
+        realm,
+        event.subscriptions.map((one: SubscribedChannel) => one.stream_id),
+      )
     if (event.op === 'update') changeChannel(realm, event.stream_id, event.property, event.value)
   },
   stream: (realm, event) => {
-    if (event.op === 'update') changeChannel(realm, event.stream_id, event.property, event.value)
-    if (event.op === 'delete') for (const id of event.stream_ids ?? []) realm.channels.delete(id)
+    if (event.op === 'update') {
+      const { stream_id: id, property, value } = event
+      changeChannel(realm, id, property, value)
+      if (property === 'invite_only')
+        changeChannel(realm, id, 'history_public_to_subscribers', event.history_public_to_subscribers)
+    }
+    if (event.op !== 'delete') return
+    const ids: number[] = event.stream_ids ?? []
+    dropChannels(realm, ids)
+    for (const [key, { channelId }] of realm.topicPolicies) if (ids.includes(channelId)) realm.topicPolicies.delete(key)
+  },
+  channel_folder: ({ folders }, { op, channel_folder: folder, channel_folder_id: id, data, order = [] }) => {
+    if (op === 'add') folders.set(folder.id, folder)
+    const known = folders.get(id)
+    if (op === 'update' && known !== undefined) folders.set(id, { ...known, ...data })
+    for (const [at, one] of order.entries()) {
+      const folder = folders.get(one)
+      if (folder !== undefined) folders.set(one, { ...folder, order: at })
+    }
   },
   user_topic: ({ topicPolicies }, { stream_id: channelId, topic_name: topic, visibility_policy: policy }) => {
     const key = keyOf({ kind: 'topic', channelId, topic })
@@ -242,13 +304,27 @@ const conversationOfDetail = (
   { type, user_ids: ids, stream_id: id, topic }: UnreadDetail,
   ownId: number,
 ): ConversationRef =>
-  type === 'stream' ? { kind: 'topic', channelId: id!, topic: topic! } : directWith(ids ?? [], ownId)
+  type === 'stream' ? { kind: 'topic', channelId: defined(id), topic: defined(topic) } : directWith(ids ?? [], ownId)
 
 const without = (all: readonly number[], gone: readonly number[]): number[] => all.filter((id) => !gone.includes(id))
 
 function changeChannel({ channels }: RealmView, id: number, property: string, value: unknown): void {
   const channel = channels.get(id)
   if (channel !== undefined) channels.set(id, { ...channel, [property]: value })
+}
+
+/** Channels that the account has left, or may not see any more. */
+function dropChannels({ channels, unread }: RealmView, ids: readonly number[]): void {
+  for (const id of ids) channels.delete(id)
+  unread.removeChannels(ids)
+}
+
+/** The server marks messages as read that leave the channels of the account. */
+function moveUnread({ channels, unread }: RealmView, ids: readonly number[], to: ConversationRef): void {
+  const isSubscribed = (one: ConversationRef | undefined) => one?.kind === 'topic' && channels.has(one.channelId)
+  const left = isSubscribed(to) ? [] : ids.filter((id) => isSubscribed(unread.conversationOf(id)))
+  unread.remove(left)
+  unread.move(ids, to)
 }
 
 function toFront({ directs }: RealmView, conversation: ConversationRef): void {

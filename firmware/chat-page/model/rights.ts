@@ -53,6 +53,17 @@ export const mayDelete = (realm: RealmView, message: ReceivedMessage, nowS: numb
     isInGroup(realm, realm.policies.can_delete_own_message_group) &&
     isInTime(realm, message, realm.policies.message_content_delete_limit_seconds, nowS))
 
+/** The channel may have further rules, which the server applies. */
+export const mayMove = (realm: RealmView, { type }: ReceivedMessage): boolean =>
+  type === 'stream' &&
+  (mayInRealm(realm, 'can_move_messages_between_topics_group') ||
+    mayInRealm(realm, 'can_move_messages_between_channels_group'))
+
+export const hasHistory = ({ organization }: RealmView, { last_edit_timestamp: editedS }: ReceivedMessage): boolean =>
+  editedS !== undefined && organization.message_edit_history_visibility_policy !== 'none'
+
+export const hasReceipts = ({ organization }: RealmView): boolean => organization.enable_read_receipts === true
+
 function isInTime(realm: RealmView, { timestamp }: ReceivedMessage, limitS: number | null, nowS: number): boolean {
   return limitS === null || roleOf(realm) <= MODERATOR || nowS - timestamp < limitS
 }

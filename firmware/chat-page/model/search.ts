@@ -1,5 +1,6 @@
 /** Searches: what people type, the narrow of contract section 5.2, and the fragment in Zulip's form. Uses no DOM. */
 
+import { defined } from '../../base/defined.ts'
 import { matches, type Suggestion } from './completion.ts'
 import { encode } from './conversation.ts'
 import type { RealmView } from './realm.ts'
@@ -53,7 +54,7 @@ function operandOf(operator: string, value: string, realm: RealmView): SearchTer
   if (!OF_PEOPLE.has(operator)) return value
   const ids = value.split(',').map((name) => idOf(name.trim(), realm))
   if (!ids.every((id) => id !== undefined)) return value
-  return operator === 'dm' ? ids : ids[0]!
+  return operator === 'dm' ? ids : defined(ids[0])
 }
 
 function idOf(name: string, { people, ownId }: RealmView): number | undefined {
@@ -97,17 +98,15 @@ export const searchAddress = (terms: readonly SearchTerm[]): string =>
 export function searchOfPath(path: readonly string[]): SearchTerm[] {
   const terms: SearchTerm[] = []
   for (let at = 0; at + 1 < path.length; at += 2) {
-    const [, minus, name = ''] = /^(-?)(.*)$/s.exec(path[at]!)!
+    const [term = '', value = ''] = path.slice(at, at + 2)
+    const negated = term.startsWith('-')
+    const name = negated ? term.slice(1) : term
     const operator = ALIASES[name] ?? name
     const isOfIds = operator === 'channel' || OF_PEOPLE.has(operator)
-    const ids =
-      /^\d[\d,]*(?=-|$)/
-        .exec(path[at + 1]!)?.[0]
-        .split(',')
-        .filter(Boolean)
-        .map(Number) ?? []
-    const operand = isOfIds && ids.length > 0 ? (operator === 'dm' ? ids : ids[0]!) : path[at + 1]!
-    terms.push({ operator, operand, ...(minus === '-' && { negated: true }) })
+    const ids = /^\d[\d,]*(?=-|$)/.exec(value)?.[0].split(',').filter(Boolean).map(Number) ?? []
+    const [first] = ids
+    const operand = !isOfIds || first === undefined ? value : operator === 'dm' ? ids : first
+    terms.push({ operator, operand, ...(negated && { negated }) })
   }
   return terms
 }

@@ -16,6 +16,12 @@ export interface Participant {
   bot_owner_id?: number | null
 }
 
+/** Contract section 2.5. Unix times in seconds. */
+export interface PresenceTimes {
+  active_timestamp?: number
+  idle_timestamp?: number
+}
+
 /** Contract section 2.5. Absent members are empty. */
 export interface StatusOfUser {
   status_text?: string
@@ -32,6 +38,19 @@ export interface SubscribedChannel {
   pin_to_top: boolean
   description: string
   invite_only: boolean
+  is_archived: boolean
+  folder_id: number | null
+  /** Null: as the settings of the account say. */
+  desktop_notifications?: boolean | null
+  audible_notifications?: boolean | null
+  wildcard_mentions_notify?: boolean | null
+}
+
+/** Contract section 2.5. */
+export interface FolderOfServer {
+  id: number
+  name: string
+  order: number
   is_archived: boolean
 }
 
@@ -81,8 +100,13 @@ export interface CustomEmoji {
 /** Contract section 2.7; the page itself uses the named ones. */
 export interface OwnSettings extends Record<string, unknown> {
   enter_sends: boolean
+  /** Null: the clock of the language. */
+  twenty_four_hour_time: boolean | null
   web_mark_read_on_scroll_policy: number
   enable_drafts_synchronization: boolean
+  presence_enabled: boolean
+  send_private_typing_notifications: boolean
+  send_stream_typing_notifications: boolean
 }
 
 /** Which groups a setting accepts. Contract section 7.2. */
@@ -120,6 +144,8 @@ export interface ReceivedMessage {
   avatar_url: string | null
   stream_id?: number
   subject: string
+  /** Id of the channel or direct conversation as a recipient. */
+  recipient_id: number
   display_recipient: string | { id: number }[]
   content: string
   is_me_message: boolean
@@ -143,15 +169,26 @@ export interface Registered extends PrefixedPolicies {
   last_event_id: number
   user_id: number
   realm_name: string
+  zulip_version: string
+  zulip_feature_level: number
   max_message_length: number
   realm_empty_topic_display_name: string
   realm_users: Participant[]
   cross_realm_bots: Participant[]
   realm_non_active_users: Participant[]
   subscriptions: SubscribedChannel[]
+  channel_folders: FolderOfServer[]
   recent_private_conversations: { max_message_id: number; user_ids: number[] }[]
   user_settings: OwnSettings
   user_status: Record<string, StatusOfUser>
+  presences: Record<string, PresenceTimes>
+  presence_last_update_id: number
+  server_timestamp: number
+  server_presence_ping_interval_seconds: number
+  server_presence_offline_threshold_seconds: number
+  server_typing_started_expiry_period_milliseconds: number
+  server_typing_stopped_wait_period_milliseconds: number
+  server_typing_started_wait_period_milliseconds: number
   server_supported_permission_settings: PermissionBounds
   drafts: DraftOfServer[]
   realm_emoji: Record<string, CustomEmoji>

@@ -4,22 +4,35 @@ import type { ReceivedMessage, Registered } from './types.ts'
 export interface UnreadGroup {
   readonly conversation: ConversationRef
   readonly ids: readonly number[]
-  readonly isMentioned: boolean
+  /** Messages that mention the account. */
+  readonly mentions: number
 }
 
 export interface Unread {
   add(id: number, conversation: ConversationRef, isMentioned: boolean): void
   remove(ids: Iterable<number>): void
-  /** Ignores messages that are not unread. */
+  /** Removes all of these channels. */
+  removeChannels(channelIds: readonly number[]): void
+  /** These ignore messages that are not unread. */
+  setMentioned(id: number, isMentioned: boolean): void
   move(ids: Iterable<number>, conversation: ConversationRef): void
+  /** Undefined if the message is not unread. */
+  conversationOf(id: number): ConversationRef | undefined
   has(id: number): boolean
   countOf(conversation: ConversationRef): number
   /** Groups by conversation; the one with the newest message first. */
   groups(): UnreadGroup[]
   clear(): void
+  all(): UnreadMessages
 }
 
-export function createUnread({ unread_msgs, user_id: ownId }: Pick<Registered, 'unread_msgs' | 'user_id'>): Unread {
+/** By message id. */
+export type UnreadMessages = ReadonlyMap<number, { conversation: ConversationRef; isMentioned: boolean }>
+
+export function readUnread({
+  unread_msgs,
+  user_id: ownId,
+}: Pick<Registered, 'unread_msgs' | 'user_id'>): UnreadMessages {
   const messages = new Map<number, { conversation: ConversationRef; isMentioned: boolean }>()
   const mentions = new Set(unread_msgs.mentions)
   const addAll = (ids: readonly number[], conversation: ConversationRef) => {
@@ -31,11 +44,23 @@ export function createUnread({ unread_msgs, user_id: ownId }: Pick<Registered, '
     addAll(ids, directWith([other], ownId))
   for (const { user_ids_string: people, unread_message_ids: ids } of unread_msgs.huddles)
     addAll(ids, directWith(people.split(',').map(Number), ownId))
+  return messages
+}
 
+export function createUnread(initial: UnreadMessages): Unread {
+  const messages = new Map(initial)
   return {
     add: (id, conversation, isMentioned) => void messages.set(id, { conversation, isMentioned }),
     remove: (ids) => {
       for (const id of ids) messages.delete(id)
+    },
+    removeChannels: (channelIds) => {
+      for (const [id, { conversation: one }] of messages)
+        if (one.kind === 'topic' && channelIds.includes(one.channelId)) messages.delete(id)
+    },
+    setMentioned: (id, isMentioned) => {
+      const known = messages.get(id)
+      if (known !== undefined) messages.set(id, { ...known, isMentioned })
     },
     move: (ids, conversation) => {
       for (const id of ids) {
@@ -43,6 +68,7 @@ export function createUnread({ unread_msgs, user_id: ownId }: Pick<Registered, '
         if (known !== undefined) messages.set(id, { ...known, conversation })
       }
     },
+    conversationOf: (id) => messages.get(id)?.conversation,
     has: (id) => messages.has(id),
     countOf: (conversation) => {
       const key = keyOf(conversation)
@@ -51,23 +77,25 @@ export function createUnread({ unread_msgs, user_id: ownId }: Pick<Registered, '
       return count
     },
     groups: () => {
-      const groups = new Map<string, { conversation: ConversationRef; ids: number[]; isMentioned: boolean }>()
+      const groups = new Map<string, { conversation: ConversationRef; ids: number[]; mentions: number }>()
       for (const [id, { conversation, isMentioned }] of messages) {
         const key = keyOf(conversation)
-        const group = groups.get(key) ?? { conversation, ids: [], isMentioned: false }
+        const group = groups.get(key) ?? { conversation, ids: [], mentions: 0 }
         group.ids.push(id)
-        group.isMentioned ||= isMentioned
+        if (isMentioned) group.mentions++
         groups.set(key, group)
       }
       for (const { ids } of groups.values()) ids.sort((a, b) => a - b)
-      return [...groups.values()].sort((a, b) => b.ids.at(-1)! - a.ids.at(-1)!)
+      return [...groups.values()].sort((a, b) => (b.ids.at(-1) ?? 0) - (a.ids.at(-1) ?? 0))
     },
     clear: () => messages.clear(),
+    all: () => messages,
   }
 }
 
 export function addReceived(unread: Unread, message: ReceivedMessage, flags: readonly string[], ownId: number): void {
-  if (flags.includes('read')) return
-  const isMentioned = flags.some((flag) => /^(mentioned|(stream|topic)_wildcard_mentioned)$/.test(flag))
-  unread.add(message.id, conversationOf(message, ownId), isMentioned)
+  if (!flags.includes('read')) unread.add(message.id, conversationOf(message, ownId), isMentioned(flags))
 }
+
+export const isMentioned = (flags: readonly string[]): boolean =>
+  flags.some((flag) => /^(mentioned|(stream|topic)_wildcard_mentioned)$/.test(flag))

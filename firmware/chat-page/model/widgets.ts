@@ -89,7 +89,11 @@ function readTasks(data: Data, acts: readonly Act[], authorId: number): TaskList
 const readChoices = (data: Data): ChoiceButtons => ({
   kind: 'choices',
   heading: textOf(data.heading),
-  choices: listOf(data.choices).map((one) => ({ label: textOf(one?.long_name), reply: textOf(one?.reply) })),
+  choices: listOf(data.choices).flatMap((one) => {
+    const reply = textOf(one?.reply)
+    if (reply.trim() === '') return [] // no message may be empty
+    return { label: textOf(one?.long_name) || textOf(one?.short_name) || reply, reply }
+  }),
 })
 
 /** Index of the next option or task that this account adds. */

@@ -1,19 +1,19 @@
 /** Settings that new accounts begin with. */
 
 import { call } from '../api.ts'
-import { DISPLAY, NOTIFICATIONS, PRIVACY } from '../settings/preferences.tsx'
+import { displayRows, notificationRows, privacyRows } from '../settings/preferences.tsx'
 import { SettingGroup, type SettingRow } from '../settings/setting.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 /** Settings that no default exists for. Contract section 2.7. */
-const PERSONAL: ReadonlySet<string> = new Set(['timezone', 'allow_private_data_export'])
+const PERSONAL: ReadonlySet<string> = new Set(['default_language', 'timezone', 'allow_private_data_export'])
 
-const GROUPS: readonly (readonly [title: string, rows: readonly SettingRow[]])[] = [
-  [words.settingsSections.display, DISPLAY.filter(({ name }) => !PERSONAL.has(name))],
-  ...NOTIFICATIONS,
-  [words.settingsSections.privacy, PRIVACY.filter(({ name }) => !PERSONAL.has(name))],
+const groups = (): readonly (readonly [title: string, rows: readonly SettingRow[]])[] => [
+  [words.settingsSections.display, displayRows().filter(({ name }) => !PERSONAL.has(name))],
+  ...notificationRows(),
+  [words.settingsSections.privacy, privacyRows().filter(({ name }) => !PERSONAL.has(name))],
 ]
 
 /** The API tells the defaults in the answer of POST /register alone; the unused queue is deleted. */
@@ -46,7 +46,7 @@ export function DefaultsSection() {
   return (
     <>
       <p class="soft lead">{words.defaultsLead}</p>
-      {GROUPS.map(([title, rows]) => (
+      {groups().map(([title, rows]) => (
         <SettingGroup key={title} title={title} rows={rows} values={values} save={save} />
       ))}
     </>

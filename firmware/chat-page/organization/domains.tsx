@@ -3,7 +3,7 @@
 import { call } from '../api.ts'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { RecordList } from './record-list.tsx'
 
 interface Domain {

@@ -8,7 +8,7 @@ import { call } from '../api.ts'
 import { noteFailure } from '../connection.ts'
 import { EmojiFace } from '../views/emoji-picker.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { RecordList } from './record-list.tsx'
 

@@ -9,7 +9,8 @@ import { isOwner } from '../model/rights.ts'
 import { personName } from '../names.ts'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { dateAndTime } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { RecordList } from './record-list.tsx'
 
@@ -70,7 +71,7 @@ export function ExportsSection({ realm }: OrganizationProps) {
           .toReversed()
           .map((one) => ({
             id: one.id,
-            title: words.dateAndTime(new Date(one.export_time * 1000)),
+            title: dateAndTime(new Date(one.export_time * 1000)),
             about: (
               <>
                 {words.exportTypes[one.export_type]} · {personName(realm, one.acting_user_id)} · <State of={one} />

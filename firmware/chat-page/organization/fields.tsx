@@ -1,13 +1,11 @@
 /** Fields of profiles. */
 
-import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { attempt } from '../problems.ts'
 import type { DefinedField } from '../settings/profile-fields.ts'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
-import { RecordList, type RecordValues } from './record-list.tsx'
+import { words } from '../words/words.ts'
+import { linesOf, RecordList, type RecordValues, ToTop } from './record-list.tsx'
 
 const CHOICE = '3'
 
@@ -20,14 +18,8 @@ export function FieldsSection() {
     await act
     await load()
   }
-  const toTop = (id: number) =>
-    then(
-      attempt(
-        call('PATCH', '/realm/profile_fields', {
-          order: [id, ...all.map((field) => field.id).filter((one) => one !== id)],
-        }),
-      ),
-    )
+  const ids = all.map(({ id }) => id)
+  const order = (order: readonly number[]) => then(call('PATCH', '/realm/profile_fields', { order }))
   const valuesOf = ({ field_type: type, options, ...values }: RecordValues) => ({
     ...values,
     ...(type === CHOICE && { field_data: dataOf(String(options)) }),
@@ -44,11 +36,7 @@ export function FieldsSection() {
             <>
               {words.fieldTypes.find(([type]) => type === String(field.type))?.[1]}
               {field.hint && ` · ${field.hint}`}
-              {at > 0 && (
-                <Action kind="link" label={words.toTopNamed(field.name)} onClick={() => void toTop(field.id)}>
-                  {words.toTop}
-                </Action>
-              )}
+              <ToTop ids={ids} at={at} name={field.name} order={order} />
             </>
           ),
           values: {
@@ -77,15 +65,7 @@ export function FieldsSection() {
 
 /** Options of a choice, one a line, as the API stores them. */
 const dataOf = (lines: string): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      lines
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line !== '')
-        .map((text, at) => [String(at), { text, order: String(at + 1) }]),
-    ),
-  )
+  JSON.stringify(Object.fromEntries(linesOf(lines).map((text, at) => [String(at), { text, order: String(at + 1) }])))
 
 function optionsOf({ type, field_data: data }: DefinedField): string {
   if (String(type) !== CHOICE) return ''

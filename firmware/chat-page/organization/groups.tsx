@@ -8,9 +8,11 @@ import { isInGroup, mayInRealm } from '../model/rights.ts'
 import type { UserGroup } from '../model/types.ts'
 import { personName } from '../names.ts'
 import { PeoplePicker } from '../people/people-picker.tsx'
-import { GroupSettings } from '../settings/group-setting.tsx'
+import { GroupSettings, groupName } from '../settings/group-setting.tsx'
+import { Choices } from '../views/choices.tsx'
 import { FormDialog } from '../views/form-dialog.tsx'
-import * as words from '../words/en.ts'
+import { listOf } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { type ListedRecord, RecordList } from './record-list.tsx'
 
@@ -40,6 +42,7 @@ const recordOf = (realm: RealmView, group: UserGroup): ListedRecord => {
     about: (
       <>
         {words.memberCount(group.members.length)}
+        {group.direct_subgroup_ids.length > 0 && ` · ${listOf(subgroupNames(realm, group))}`}
         {description && ` · ${description}`}
         {deactivated && ` · ${words.deactivated}`}
         <GroupButtons realm={realm} group={group} />
@@ -96,18 +99,31 @@ function GroupButtons({ realm, group }: { realm: RealmView; group: UserGroup }) 
 
 function MembersDialog({ realm, group, close }: { realm: RealmView; group: UserGroup; close: () => void }) {
   const chosen = useSignal<readonly number[]>(group.members)
+  const groups = useSignal<readonly number[]>(group.direct_subgroup_ids)
   const save = async () => {
-    const add = chosen.value.filter((id) => !group.members.includes(id))
-    const remove = group.members.filter((id) => !chosen.value.includes(id))
-    if (add.length + remove.length > 0) await call('POST', `/user_groups/${group.id}/members`, { add, delete: remove })
+    const [add, remove] = changesOf(group.members, chosen.value)
+    const [add_subgroups, delete_subgroups] = changesOf(group.direct_subgroup_ids, groups.value)
+    const values = { add, delete: remove, add_subgroups, delete_subgroups }
+    if (Object.values(values).some(({ length }) => length > 0))
+      await call('POST', `/user_groups/${group.id}/members`, values)
   }
+  const others = [...realm.groups.values()].filter(({ id, deactivated }) => id !== group.id && !deactivated)
   return (
     <FormDialog title={words.membersOf(group.name)} action={words.save} act={save} close={close}>
-      <p class="soft">{words.names(group.members.map((id) => personName(realm, id)))}</p>
+      <p class="soft">{listOf(group.members.map((id) => personName(realm, id)))}</p>
       <PeoplePicker realm={realm} label={words.addPeople} chosen={chosen} />
+      <Choices label={words.subgroups} all={others.map((one) => [one.id, groupName(one)])} chosen={groups} />
     </FormDialog>
   )
 }
+
+const subgroupNames = (realm: RealmView, { direct_subgroup_ids: ids }: UserGroup): string[] =>
+  ids.flatMap((id) => realm.groups.get(id) ?? []).map(groupName)
+
+const changesOf = (before: readonly number[], after: readonly number[]): [added: number[], removed: number[]] => [
+  after.filter((id) => !before.includes(id)),
+  before.filter((id) => !after.includes(id)),
+]
 
 const systemGroupsOnly = (bounds: RealmView['permissionBounds']['group']) =>
   Object.fromEntries(

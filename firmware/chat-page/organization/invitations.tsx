@@ -12,7 +12,7 @@ import { attempt } from '../problems.ts'
 import { LinkBox } from '../views/link-box.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { wordFor, words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 
 /** Contract section 2.5. */
@@ -66,7 +66,7 @@ function InvitationRow(props: {
         <strong>{email}</strong>
         <p class="soft">
           {words.invitationAbout(
-            words.roles[invitation.invited_as] ?? '',
+            wordFor(words.roles, invitation.invited_as) ?? '',
             personName(realm, invitation.invited_by_user_id),
             end === null ? null : new Date(end * 1000),
           )}

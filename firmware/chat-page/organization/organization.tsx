@@ -7,7 +7,7 @@ import { isAdministrator, isOwner, mayInRealm, mayInvite } from '../model/rights
 import type { AreaProps } from '../views/area.tsx'
 import { ViewTitle } from '../views/frame.tsx'
 import { Sections } from '../views/sections.tsx'
-import * as words from '../words/en.ts'
+import { type OrganizationSectionName, words } from '../words/words.ts'
 import { AllBotsSection } from './all-bots.tsx'
 import { FoldersSection } from './channel-folders.tsx'
 import { DefaultsSection } from './defaults.tsx'
@@ -35,7 +35,7 @@ interface OrganizationSection {
   readonly isFor?: (realm: RealmView) => boolean
 }
 
-const SECTIONS: Readonly<Record<words.OrganizationSection, OrganizationSection>> = {
+const SECTIONS: Readonly<Record<OrganizationSectionName, OrganizationSection>> = {
   profile: { show: ProfileSection },
   people: { show: PeopleSection },
   invitations: { show: InvitationsSection, isFor: mayInvite },
@@ -56,7 +56,7 @@ const SECTIONS: Readonly<Record<words.OrganizationSection, OrganizationSection>>
   exports: { show: ExportsSection },
 }
 
-const NAMES = Object.keys(SECTIONS) as words.OrganizationSection[]
+const NAMES = Object.keys(SECTIONS) as OrganizationSectionName[]
 
 export function OrganizationView({ realm, path, revision }: AreaProps) {
   const allowed = NAMES.filter((name) => (SECTIONS[name].isFor ?? isAdministrator)(realm))

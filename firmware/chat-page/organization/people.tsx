@@ -2,7 +2,7 @@
 
 import { call } from '../api.ts'
 import { addressOfArea } from '../model/conversation.ts'
-import * as words from '../words/en.ts'
+import { wordFor, words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { RecordList } from './record-list.tsx'
 
@@ -21,7 +21,7 @@ export function PeopleSection({ realm }: OrganizationProps) {
           title: one.full_name,
           about: (
             <>
-              {words.roles[one.role ?? 0]}
+              {wordFor(words.roles, one.role ?? 0)}
               {one.is_active === false && ` · ${words.deactivated}`} ·{' '}
               <a href={addressOfArea('user', one.user_id)} aria-label={words.manageNamed(one.full_name)}>
                 {words.manage}

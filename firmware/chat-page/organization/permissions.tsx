@@ -4,7 +4,7 @@ import { call } from '../api.ts'
 import { isOwner } from '../model/rights.ts'
 import type { RightHolders } from '../model/types.ts'
 import { GroupSettings } from '../settings/group-setting.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 
 /** Changed by owners only. */

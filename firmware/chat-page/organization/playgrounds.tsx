@@ -1,7 +1,7 @@
 /** Places on the web that run code of messages. */
 
 import { call } from '../api.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { RecordList } from './record-list.tsx'
 

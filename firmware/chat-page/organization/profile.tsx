@@ -1,20 +1,18 @@
 /** Name, description and pictures of the organization, and its end. */
 
-import { useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
-import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
-import { noteFailure } from '../connection.ts'
 import { ownMedia } from '../message/links.ts'
 import { isOwner } from '../model/rights.ts'
 import { SettingGroup, type SettingRow } from '../settings/setting.tsx'
 import { DangerAction } from '../views/form-dialog.tsx'
+import { usePictureField } from '../views/picture-field.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { saveRealm } from './save.ts'
 
-const ROWS: readonly SettingRow[] = [
+const rows = (): readonly SettingRow[] => [
   { name: 'name', label: words.name, input: 'text' },
   { name: 'description', label: words.description, input: 'long' },
   { name: 'org_type', label: words.organizationType, input: words.organizationTypes },
@@ -26,7 +24,7 @@ export function ProfileSection({ realm }: OrganizationProps) {
     <>
       <SettingGroup
         title={words.organization}
-        rows={ROWS}
+        rows={rows()}
         values={{ ...realm.organization, name: realm.name }}
         save={saveRealm}
       />
@@ -62,45 +60,24 @@ function RealmPicture(props: {
   remove: () => Promise<unknown>
 }) {
   const { label, url, set, remove } = props
-  const input = useRef<HTMLInputElement>(null)
-  const run = useRun()
-  const change = async (act: () => Promise<unknown>) => {
-    if (!(await run.start(words.saving, act))) noteFailure(run.error.value)
-  }
+  const picture = usePictureField(label, set)
   const source = typeof url === 'string' ? ownMedia(url, location.origin) : null
   return (
     <div class="profile">
       {source !== null && <img class="face huge contained" src={source} alt={label} />}
-      <input
-        ref={input}
-        class="hidden"
-        type="file"
-        accept="image/*"
-        tabIndex={-1}
-        aria-label={label}
-        onChange={({ currentTarget: field }) => {
-          const file = field.files?.[0]
-          if (file !== undefined) void change(() => set(file))
-          field.value = ''
-        }}
-      />
+      {picture.field}
       <div class="stack">
         <strong>{label}</strong>
         <div class="row">
-          <Action
-            kind="small"
-            busy={run.busy.value}
-            label={`${words.choosePicture}: ${label}`}
-            onClick={() => input.current?.click()}
-          >
+          <Action kind="small" busy={picture.busy} label={`${words.choosePicture}: ${label}`} onClick={picture.choose}>
             {words.choosePicture}
           </Action>
-          <Action kind="small" label={`${words.removePicture}: ${label}`} onClick={() => void change(remove)}>
+          <Action kind="small" label={`${words.removePicture}: ${label}`} onClick={() => void picture.change(remove)}>
             {words.removePicture}
           </Action>
         </div>
       </div>
-      <Problem error={run.error.value} title={words.notSaved} />
+      <Problem error={picture.error} title={words.notSaved} />
     </div>
   )
 }

@@ -4,18 +4,23 @@ import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { Action, Field, Select, TextArea } from '../../web/controls.tsx'
+import { attempt } from '../problems.ts'
+import { Choices } from '../views/choices.tsx'
 import { ConfirmDialog, FormDialog } from '../views/form-dialog.tsx'
 import { Icon } from '../views/icons.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
+
+type Options = readonly (readonly [value: string, text: string])[]
 
 interface RecordField {
   readonly name: string
   readonly label: string
   readonly hint?: string
-  readonly input?: 'text' | 'long' | 'bool' | readonly (readonly [value: string, text: string])[]
+  readonly input?: 'text' | 'long' | 'bool' | Options | { readonly several: Options }
   readonly required?: boolean
 }
 
+/** Several chosen options are one text, an option a line. */
 export type RecordValues = Readonly<Record<string, string | boolean>>
 
 export interface ListedRecord {
@@ -80,22 +85,36 @@ export function RecordList(props: RecordListProps) {
           </li>
         ))}
       </ul>
-      {asked.value?.act === 'add' && (
-        <RecordDialog
-          title={newLabel ?? ''}
-          fields={fields}
-          values={{}}
-          save={(values) => add!(values)}
-          close={close}
-        />
+      {asked.value?.act === 'add' && add !== undefined && (
+        <RecordDialog title={newLabel ?? ''} fields={fields} values={{}} save={add} close={close} />
       )}
-      {asked.value?.act === 'change' && (
-        <ChangeDialog record={asked.value.record} fields={fields} change={change!} close={close} />
+      {asked.value?.act === 'change' && change !== undefined && (
+        <ChangeDialog record={asked.value.record} fields={fields} change={change} close={close} />
       )}
-      {asked.value?.act === 'remove' && (
-        <RemoveDialog record={asked.value.record} text={removeText} remove={remove!} close={close} />
+      {asked.value?.act === 'remove' && remove !== undefined && (
+        <RemoveDialog record={asked.value.record} text={removeText} remove={remove} close={close} />
       )}
     </section>
+  )
+}
+
+/** Moves the record at `at` to the top of its list; nothing for the first. `order` saves the new order of ids. */
+export function ToTop(props: {
+  ids: readonly number[]
+  at: number
+  name: string
+  order: (ids: readonly number[]) => Promise<unknown>
+}) {
+  const { ids, at, name, order } = props
+  if (at === 0) return null
+  return (
+    <Action
+      kind="link"
+      label={words.toTopNamed(name)}
+      onClick={() => void attempt(order([...ids.slice(at, at + 1), ...ids.toSpliced(at, 1)]))}
+    >
+      {words.toTop}
+    </Action>
   )
 }
 
@@ -158,7 +177,13 @@ function RecordDialog(props: {
 }
 
 const initialOf = ({ input }: RecordField): string | boolean =>
-  input === 'bool' ? false : typeof input === 'object' ? (input[0]?.[0] ?? '') : ''
+  input === 'bool' ? false : Array.isArray(input) ? (input[0]?.[0] ?? '') : ''
+
+export const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
 
 function RecordInput({ field, values }: { field: RecordField; values: Signal<RecordValues> }) {
   const { name, label, hint, input = 'text', required = false } = field
@@ -186,6 +211,17 @@ function RecordInput({ field, values }: { field: RecordField; values: Signal<Rec
         {label}
       </label>
     )
+  if (typeof input === 'object' && 'several' in input) {
+    const chosen = {
+      get value() {
+        return linesOf(bind.value)
+      },
+      set value(all: readonly string[]) {
+        set(all.join('\n'))
+      },
+    }
+    return <Choices label={label} all={input.several} chosen={chosen} />
+  }
   if (input === 'long') return <TextArea label={label} bind={bind} hint={hint} />
   if (input === 'text') return <Field label={label} bind={bind} hint={hint} required={required} />
   return <Select label={label} bind={bind} options={input} hint={hint} />

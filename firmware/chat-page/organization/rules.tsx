@@ -4,7 +4,7 @@ import { call } from '../api.ts'
 import type { RealmView } from '../model/realm.ts'
 import { isOwner } from '../model/rights.ts'
 import { type Choice, Setting, SettingGroup, type SettingRow } from '../settings/setting.tsx'
-import * as words from '../words/en.ts'
+import { LANGUAGES, words } from '../words/words.ts'
 import type { OrganizationProps } from './organization.tsx'
 import { saveRealm } from './save.ts'
 
@@ -12,14 +12,12 @@ const row = (name: keyof typeof words.realmSettings, input: SettingRow['input'] 
   ...{ name, input, label: words.realmSettings[name] },
 })
 
-const LIMITS: readonly Choice[] = words.timeLimits
-
-const MESSAGES: readonly SettingRow[] = [
+const messageRows = (): readonly SettingRow[] => [
   row('allow_message_editing'),
-  row('message_content_edit_limit_seconds', LIMITS),
-  row('message_content_delete_limit_seconds', LIMITS),
-  row('move_messages_within_stream_limit_seconds', LIMITS),
-  row('move_messages_between_streams_limit_seconds', LIMITS),
+  row('message_content_edit_limit_seconds', words.timeLimits),
+  row('message_content_delete_limit_seconds', words.timeLimits),
+  row('move_messages_within_stream_limit_seconds', words.timeLimits),
+  row('move_messages_between_streams_limit_seconds', words.timeLimits),
   row('message_edit_history_visibility_policy', words.historyPolicies),
   row('topics_policy', words.realmTopicsPolicies),
   row('enable_read_receipts'),
@@ -29,7 +27,7 @@ const MESSAGES: readonly SettingRow[] = [
   row('default_code_block_language', 'text'),
 ]
 
-const ACCOUNTS: readonly SettingRow[] = [
+const accountRows = (): readonly SettingRow[] => [
   row('name_changes_disabled'),
   row('email_changes_disabled'),
   row('avatar_changes_disabled'),
@@ -37,14 +35,15 @@ const ACCOUNTS: readonly SettingRow[] = [
   row('enable_guest_user_indicator'),
   row('enable_guest_user_dm_warning'),
   row('enable_spectator_access'),
-  row('default_language', words.languages),
+  row('default_language', LANGUAGES),
 ]
 
-const ENTRY: readonly SettingRow[] = [
+const ownerRows = (): readonly SettingRow[] => [
   row('emails_restricted_to_domains'),
   row('disallow_disposable_email_addresses'),
   row('waiting_period_threshold', 'number'),
   row('message_retention_days', 'number'),
+  row('page_offline_days', 'number'),
 ]
 
 const NOTICES = [
@@ -64,9 +63,9 @@ export function RulesSection({ realm }: OrganizationProps) {
   const values = realm.organization
   return (
     <>
-      <SettingGroup title={words.messages} rows={MESSAGES} values={values} save={saveRealm} />
-      <SettingGroup title={words.accounts} rows={ACCOUNTS} values={values} save={saveRealm} />
-      {isOwner(realm) && <SettingGroup title={words.forOwners} rows={ENTRY} values={values} save={saveRealm} />}
+      <SettingGroup title={words.messages} rows={messageRows()} values={values} save={saveRealm} />
+      <SettingGroup title={words.accounts} rows={accountRows()} values={values} save={saveRealm} />
+      {isOwner(realm) && <SettingGroup title={words.forOwners} rows={ownerRows()} values={values} save={saveRealm} />}
       <SettingGroup title={words.notices} rows={channelRows(realm)} values={values} save={saveRealm} />
       <section class="form">
         <h2>{words.welcome}</h2>

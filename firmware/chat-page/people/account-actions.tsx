@@ -8,7 +8,7 @@ import { isOwner } from '../model/rights.ts'
 import type { Participant } from '../model/types.ts'
 import { Setting } from '../settings/setting.tsx'
 import { DangerAction, FormDialog } from '../views/form-dialog.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { PasswordLinkButton } from './password-link.tsx'
 
 const OWNER = 100
@@ -42,6 +42,13 @@ export function AccountActions(props: { realm: RealmView; person: Participant; c
           row={{ name: 'new_email', label: words.email, input: 'text' }}
           value={person.delivery_email ?? person.email}
           save={(email) => change({ new_email: email })}
+        />
+      )}
+      {!isBot && (
+        <Setting
+          row={{ name: 'status_text', label: words.statusText, input: 'text' }}
+          value={realm.statuses.get(id)?.status_text ?? ''}
+          save={(text) => call('POST', `/users/${id}/status`, { status_text: text })}
         />
       )}
       <div class="row">

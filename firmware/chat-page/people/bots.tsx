@@ -8,7 +8,7 @@ import type { Participant } from '../model/types.ts'
 import { personName } from '../names.ts'
 import { ConfirmDialog, FormDialog } from '../views/form-dialog.tsx'
 import { Face } from '../views/parts.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { KeyDialog } from './key-dialog.tsx'
 
 type Question = { kind: 'key' | 'rename' | 'end'; bot: Participant } | { kind: 'new' }

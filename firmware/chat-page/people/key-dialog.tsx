@@ -7,7 +7,7 @@ import { noteFailure } from '../connection.ts'
 import type { Participant } from '../model/types.ts'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 export function KeyDialog({ bot: { user_id: id, full_name: name }, close }: { bot: Participant; close: () => void }) {
   const { value, failure, load } = useLoaded((signal) =>

@@ -7,7 +7,7 @@ import { linkTo } from '../names.ts'
 import { go } from '../place.ts'
 import type { AreaProps } from '../views/area.tsx'
 import { ViewTitle } from '../views/frame.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { PeoplePicker } from './people-picker.tsx'
 
 export function NewDirectView({ realm }: AreaProps) {

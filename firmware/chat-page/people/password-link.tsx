@@ -6,7 +6,7 @@ import { call } from '../api.ts'
 import type { Participant } from '../model/types.ts'
 import { FormDialog } from '../views/form-dialog.tsx'
 import { LinkBox } from '../views/link-box.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 export function PasswordLinkButton({ person: { user_id: id, full_name: name } }: { person: Participant }) {
   const isAsked = useSignal(false)

@@ -7,7 +7,7 @@ import type { RealmView } from '../model/realm.ts'
 import { personName } from '../names.ts'
 import { Icon } from '../views/icons.tsx'
 import { Face } from '../views/parts.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 const SHOWN_MAX = 8
 

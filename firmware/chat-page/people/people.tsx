@@ -1,16 +1,16 @@
 /** Everybody in the organization: people, bots, and deactivated accounts. */
 
 import { useSignal } from '@preact/signals'
-import { Field } from '../../web/controls.tsx'
 import { matches } from '../model/completion.ts'
 import { addressOfArea } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { Participant } from '../model/types.ts'
 import type { AreaProps } from '../views/area.tsx'
 import { EmojiFace } from '../views/emoji-picker.tsx'
+import { FilterField } from '../views/filter-field.tsx'
 import { ViewTitle } from '../views/frame.tsx'
-import { Face } from '../views/parts.tsx'
-import * as words from '../words/en.ts'
+import { Face, PresenceMark } from '../views/parts.tsx'
+import { wordFor, words } from '../words/words.ts'
 
 const SHOWN_MAX = 500 // of each list; the field finds the others
 
@@ -23,9 +23,7 @@ export function PeopleView({ realm }: AreaProps) {
   return (
     <div class="view">
       <ViewTitle title={words.people} />
-      <div class="find">
-        <Field label={words.findPeople} bind={text} type="search" />
-      </div>
+      <FilterField label={words.findPeople} bind={text} />
       <List realm={realm} title={words.activePeople} people={all.filter((one) => isActive(one) && !one.is_bot)} />
       <List realm={realm} title={words.bots} people={all.filter((one) => isActive(one) && one.is_bot)} />
       <List realm={realm} title={words.deactivatedPeople} people={all.filter((one) => !isActive(one))} />
@@ -47,10 +45,11 @@ function List({ realm, title, people }: { realm: RealmView; title: string; peopl
             <a class="row-link" href={addressOfArea('user', one.user_id)}>
               <span>
                 <Face person={one} size="small" />
+                <PresenceMark realm={realm} id={one.user_id} />
                 {one.full_name}
                 <StatusMark realm={realm} id={one.user_id} />
               </span>
-              <span class="soft">{one.is_bot ? '' : words.roles[one.role ?? 0]}</span>
+              <span class="soft">{one.is_bot ? '' : wordFor(words.roles, one.role ?? 0)}</span>
             </a>
           </li>
         ))}

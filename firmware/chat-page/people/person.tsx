@@ -7,16 +7,17 @@ import { addressOfArea, directWith } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { isAdministrator, isMember } from '../model/rights.ts'
 import type { Participant } from '../model/types.ts'
-import { channelName, linkTo, linkToChannel, personName } from '../names.ts'
+import { channelName, lastActive, linkTo, linkToChannel, personName } from '../names.ts'
 import { attempt } from '../problems.ts'
 import { type DefinedField, type ProfileValues, shownValue } from '../settings/profile-fields.ts'
 import type { AreaProps } from '../views/area.tsx'
 import { EmojiFace } from '../views/emoji-picker.tsx'
 import { ViewTitle } from '../views/frame.tsx'
 import { useLoaded } from '../views/loaded.ts'
-import { Face } from '../views/parts.tsx'
+import { Face, PresenceMark } from '../views/parts.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { dayShort, timeIn } from '../words/format.ts'
+import { wordFor, words } from '../words/words.ts'
 import { AccountActions } from './account-actions.tsx'
 
 interface Details {
@@ -60,10 +61,11 @@ export function PersonView({ realm, path }: AreaProps) {
           <Face person={person} size="huge" />
           <div class="stack">
             <p class="row">
-              {!person.is_bot && <span class="tag">{words.roles[person.role ?? 0]}</span>}
+              {!person.is_bot && <span class="tag">{wordFor(words.roles, person.role ?? 0)}</span>}
               {person.is_bot && <span class="tag">{words.bot}</span>}
               {!isActive && <span class="tag">{words.deactivated}</span>}
             </p>
+            <LastActive realm={realm} id={id} />
             <Status realm={realm} id={id} />
             <div class="row">
               {isActive && (
@@ -90,6 +92,17 @@ export function PersonView({ realm, path }: AreaProps) {
   )
 }
 
+function LastActive({ realm, id }: { realm: RealmView; id: number }) {
+  const text = lastActive(realm, id)
+  if (text === null) return null
+  return (
+    <p class="row soft">
+      <PresenceMark realm={realm} id={id} />
+      {text}
+    </p>
+  )
+}
+
 function Status({ realm, id }: { realm: RealmView; id: number }) {
   const { emoji_code: code = '', reaction_type: type = '', status_text: text = '' } = realm.statuses.get(id) ?? {}
   if (code === '' && text === '') return null
@@ -109,10 +122,11 @@ function MuteButton({ realm, id }: { realm: RealmView; id: number }) {
 function Facts({ realm, person, details }: { realm: RealmView; person: Participant; details: Details | null }) {
   const { delivery_email: email, timezone, date_joined: joined, bot_owner_id: owner } = person
   const own = details?.user.profile_data ?? {}
+  const channels = details?.channels ?? []
   const rows: [string, ComponentChildren][] = [
     [words.email, email ?? null],
-    [words.localTime, timezone ? words.timeIn(new Date(), timezone) : null],
-    [words.memberSince, joined ? words.dayShort(new Date(joined)) : null],
+    [words.localTime, timezone ? timeIn(new Date(), timezone) : null],
+    [words.memberSince, joined ? dayShort(new Date(joined)) : null],
     [words.owner, owner ? <a href={addressOfArea('user', owner)}>{personName(realm, owner)}</a> : null],
     ...(details?.fields ?? []).map((field): [string, ComponentChildren] => {
       const value = own[field.id]?.value
@@ -120,9 +134,9 @@ function Facts({ realm, person, details }: { realm: RealmView; person: Participa
     }),
     [
       words.channels,
-      (details?.channels.length ?? 0) > 0 ? (
+      channels.length > 0 ? (
         <ul class="tags">
-          {details!.channels.map((id) => (
+          {channels.map((id) => (
             <li key={id}>
               <a href={linkToChannel(realm, id)}>{channelName(realm, id)}</a>
             </li>

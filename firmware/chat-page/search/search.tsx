@@ -3,11 +3,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
-import { call } from '../api.ts'
 import { SuggestionList, useCompletion } from '../compose/completion.tsx'
 import { noteFailure } from '../connection.ts'
 import { Content } from '../message/content.tsx'
 import { conversationOf } from '../model/conversation.ts'
+import { fetchMessages, NEWEST } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
 import { readSearch, type SearchTerm, searchAddress, searchOfPath, suggestTerms, writeSearch } from '../model/search.ts'
 import type { ReceivedMessage } from '../model/types.ts'
@@ -16,12 +16,12 @@ import { go } from '../place.ts'
 import { linkToMessage } from '../quote.ts'
 import type { AreaProps } from '../views/area.tsx'
 import { ViewTitle } from '../views/frame.tsx'
+import { HiddenNotice } from '../views/hidden-notice.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { dateAndTime } from '../words/format.ts'
+import { words } from '../words/words.ts'
 
 const PAGE = 50
-/** GET /messages treats an integer at or above it as the newest message. */
-const NEWEST = 10_000_000_000_000_000
 
 interface FoundMessage extends ReceivedMessage {
   /** HTML with highlights, of searches for words. */
@@ -53,7 +53,9 @@ function SearchForm({ realm, terms }: { realm: RealmView; terms: readonly Search
       return found && { start: found.start, all: Promise.resolve(found.all) }
     },
   })
-  useEffect(() => field.current?.focus(), [])
+  useEffect(() => {
+    if (terms.length === 0) field.current?.focus()
+  }, [])
   const submit = () => {
     const wanted = readSearch(text.value, realm)
     if (wanted.length > 0) go(searchAddress(wanted))
@@ -142,14 +144,10 @@ function Results({ realm, terms }: { realm: RealmView; terms: readonly SearchTer
     const [oldest] = found.value ?? []
     isLoading.value = true
     try {
-      const page = await call<{ messages: FoundMessage[]; found_oldest: boolean }>(
-        'GET',
-        '/messages',
-        {
-          ...{ anchor: oldest?.id ?? NEWEST, include_anchor: oldest === undefined, num_before: PAGE, num_after: 0 },
-          ...{ narrow: terms, client_gravatar: false, allow_empty_topic_name: true },
-        },
-        { signal },
+      const range = { anchor: oldest?.id ?? NEWEST, include_anchor: oldest === undefined }
+      const page = await fetchMessages<FoundMessage>(
+        { ...range, num_before: PAGE, num_after: 0, narrow: terms },
+        signal,
       )
       found.value = [...page.messages, ...(found.value ?? [])]
       hasOldest.value = page.found_oldest
@@ -192,18 +190,29 @@ function Results({ realm, terms }: { realm: RealmView; terms: readonly SearchTer
 
 function Result({ realm, message }: { realm: RealmView; message: FoundMessage }) {
   const time = new Date(message.timestamp * 1000)
+  const isRevealed = useSignal(false)
+  const isHidden = realm.mutedUsers.has(message.sender_id) && !isRevealed.value
   return (
     <li class="result">
       <a href={linkToMessage(realm, message)}>{fullName(realm, conversationOf(message, realm.ownId))}</a>
       <p class="by">
-        <strong>{message.sender_full_name}</strong>
+        <strong>{isHidden ? words.mutedPerson : message.sender_full_name}</strong>
         <time class="soft" dateTime={time.toISOString()}>
-          {words.dateAndTime(time)}
+          {dateAndTime(time)}
         </time>
       </p>
-      <div class="content" dir="auto">
-        <Content html={message.match_content ?? message.content} isMe={message.is_me_message} />
-      </div>
+      {isHidden ? (
+        <HiddenNotice
+          text={words.mutedMessage}
+          reveal={() => {
+            isRevealed.value = true
+          }}
+        />
+      ) : (
+        <div class="content" dir="auto">
+          <Content html={message.match_content ?? message.content} isMe={message.is_me_message} />
+        </div>
+      )}
     </li>
   )
 }

@@ -5,20 +5,17 @@ import { useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
-import { disconnect, noteFailure } from '../connection.ts'
+import { endSession, noteFailure } from '../connection.ts'
 import { DangerAction } from '../views/form-dialog.tsx'
 import { PasswordField } from '../views/password-field.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { Setting } from './setting.tsx'
 import type { SectionProps } from './settings.tsx'
 
 export function AccountSection({ realm }: SectionProps) {
   const me = realm.people.get(realm.ownId)
-  const leave = async () => {
-    await call('DELETE', '/users/me')
-    disconnect('left')
-  }
+  const leave = () => endSession(() => call('DELETE', '/users/me'))
   return (
     <>
       <section class="form">

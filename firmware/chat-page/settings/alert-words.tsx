@@ -8,7 +8,7 @@ import { attempt } from '../problems.ts'
 import { Icon } from '../views/icons.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 const WORD_MAX = 100
 

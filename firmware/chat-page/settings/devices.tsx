@@ -3,11 +3,13 @@
 import { useSignal } from '@preact/signals'
 import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { disconnect } from '../connection.ts'
+import { endSession } from '../connection.ts'
+import { isKept } from '../kept.ts'
+import { shell } from '../shell.ts'
 import { ConfirmDialog } from '../views/form-dialog.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 /** An element of GET /users/me/api_keys. */
 interface Key {
@@ -33,6 +35,7 @@ export function DevicesSection() {
   return (
     <>
       <p class="soft lead">{words.devicesLead}</p>
+      <p class="lead">{isKept() ? words.shells[shell.value] : words.keepsNothing}</p>
       <Problem error={failure.value} also={<Action onClick={() => void load()}>{words.again}</Action>} />
       {value.value === null && !failure.value && <p class="hint">{words.loading}</p>}
       <KeyList title={words.sessions} keys={all.filter(({ device }) => device !== null)} ask={asked} />
@@ -77,9 +80,10 @@ function KeyList({ title, keys, ask }: { title: string; keys: readonly Key[]; as
 
 function RevokeDialog({ entry, close, done }: { entry: Key; close: () => void; done: () => void }) {
   const act = async () => {
-    await call('DELETE', `/users/me/api_keys/${entry.id}`)
-    if (entry.is_current) disconnect('left')
-    else done()
+    const revoke = () => call('DELETE', `/users/me/api_keys/${entry.id}`)
+    if (entry.is_current) return endSession(revoke)
+    await revoke()
+    done()
   }
   return (
     <ConfirmDialog

@@ -6,7 +6,8 @@ import { call } from '../api.ts'
 import { ConfirmDialog } from '../views/form-dialog.tsx'
 import { useLoaded } from '../views/loaded.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { fileSize } from '../words/format.ts'
+import { words } from '../words/words.ts'
 
 interface Attachment {
   id: number
@@ -26,18 +27,19 @@ export function FilesSection() {
     await call('DELETE', `/attachments/${id}`)
     await load()
   }
+  const removed = asked.value
   return (
     <section class="form">
       <Problem error={failure.value} />
       {value.value === null && !failure.value && <p class="hint">{words.loading}</p>}
-      {value.value !== null && <p class="soft">{words.filesUsed(words.bytes(value.value.upload_space_used))}</p>}
+      {value.value !== null && <p class="soft">{words.filesUsed(fileSize(value.value.upload_space_used))}</p>}
       <ul class="rows">
         {value.value?.attachments.map((one) => (
           <li key={one.id} class="row-entry">
             <div class="what">
               <a href={`/user_uploads/${one.path_id}`}>{one.name}</a>
               <p class="soft">
-                {words.fileAbout(words.bytes(one.size), new Date(one.create_time * 1000), one.message_ids.length)}
+                {words.fileAbout(fileSize(one.size), new Date(one.create_time * 1000), one.message_ids.length)}
               </p>
             </div>
             <Action
@@ -52,12 +54,12 @@ export function FilesSection() {
           </li>
         ))}
       </ul>
-      {asked.value !== null && (
+      {removed !== null && (
         <ConfirmDialog
-          title={words.removeNamed(asked.value.name)}
+          title={words.removeNamed(removed.name)}
           action={words.remove}
           busy={words.deleting}
-          act={() => remove(asked.value!.id)}
+          act={() => remove(removed.id)}
           close={() => {
             asked.value = null
           }}

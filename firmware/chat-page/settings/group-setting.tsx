@@ -6,8 +6,10 @@ import type { RealmView } from '../model/realm.ts'
 import type { PermissionBound, RightHolders, UserGroup } from '../model/types.ts'
 import { personName } from '../names.ts'
 import { PeoplePicker } from '../people/people-picker.tsx'
+import { Choices } from '../views/choices.tsx'
 import { FormDialog } from '../views/form-dialog.tsx'
-import * as words from '../words/en.ts'
+import { listOf } from '../words/format.ts'
+import { wordFor, words } from '../words/words.ts'
 import { type Choice, Setting } from './setting.tsx'
 
 interface GroupSettingProps {
@@ -19,7 +21,7 @@ interface GroupSettingProps {
 }
 
 export const groupName = ({ name, is_system_group: isSystem }: Pick<UserGroup, 'name' | 'is_system_group'>): string =>
-  isSystem ? (words.systemGroups[name] ?? name) : name
+  isSystem ? (wordFor(words.systemGroups, name) ?? name) : name
 
 const NOBODY = 'role:nobody'
 const EVERYONE = 'role:everyone'
@@ -111,8 +113,8 @@ const shown = (
   { direct_members: people, direct_subgroups: groups }: Exclude<RightHolders, number>,
 ) =>
   people.length + groups.length === 0
-    ? (words.systemGroups[NOBODY] ?? NOBODY)
-    : words.names([
+    ? words.systemGroups[NOBODY]
+    : listOf([
         ...groups.map((id) => realm.groups.get(id)).flatMap((one) => (one === undefined ? [] : groupName(one))),
         ...people.map((id) => personName(realm, id)),
       ])
@@ -133,24 +135,7 @@ function HoldersDialog({ realm, label, value, groups, save, close }: HoldersDial
       act={() => save({ direct_members: people.value, direct_subgroups: chosen.value })}
       close={close}
     >
-      <fieldset>
-        <legend>{words.groups}</legend>
-        <div class="choices">
-          {groups.map((one) => (
-            <label key={one.id} class="choice">
-              <input
-                type="checkbox"
-                checked={chosen.value.includes(one.id)}
-                onChange={({ currentTarget: box }) => {
-                  const others = chosen.value.filter((id) => id !== one.id)
-                  chosen.value = box.checked ? [...others, one.id] : others
-                }}
-              />
-              {groupName(one)}
-            </label>
-          ))}
-        </div>
-      </fieldset>
+      <Choices label={words.groups} all={groups.map((one) => [one.id, groupName(one)])} chosen={chosen} />
       <PeoplePicker realm={realm} label={words.addPeople} chosen={people} />
     </FormDialog>
   )

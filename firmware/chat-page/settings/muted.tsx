@@ -5,7 +5,7 @@ import { call } from '../api.ts'
 import type { ConversationRef } from '../model/conversation.ts'
 import { fullName, linkTo, personName } from '../names.ts'
 import { attempt } from '../problems.ts'
-import * as words from '../words/en.ts'
+import { wordFor, words } from '../words/words.ts'
 import type { SectionProps } from './settings.tsx'
 
 export function MutedSection({ realm }: SectionProps) {
@@ -37,7 +37,7 @@ export function MutedSection({ realm }: SectionProps) {
               <li key={`${channelId} ${topic}`} class="row-entry">
                 <div>
                   <a href={linkTo(realm, conversation)}>{fullName(realm, conversation)}</a>
-                  <span class="tag">{words.visibilityPolicies[policy]}</span>
+                  <span class="tag">{wordFor(words.visibilityPolicies, policy)}</span>
                 </div>
                 <Action kind="small" onClick={() => void attempt(call('POST', '/user_topics', values))}>
                   {words.reset}

@@ -1,9 +1,12 @@
 /** Settings of contract section 2.7, which the page saves and shows by tables. */
 
-import { Select } from '../../web/controls.tsx'
+import { Action, Select } from '../../web/controls.tsx'
 import { theme } from '../../web/theme.ts'
 import { call } from '../api.ts'
-import * as words from '../words/en.ts'
+import { desktopApp } from '../desktop.ts'
+import { askPermission, permission } from '../notify.ts'
+import { LANGUAGES, words } from '../words/words.ts'
+import { PushSettings } from './push.tsx'
 import { type Choice, SettingGroup, type SettingRow } from './setting.tsx'
 import type { SectionProps } from './settings.tsx'
 
@@ -18,7 +21,7 @@ const choices = (texts: Readonly<Record<number, string>>): Choice[] =>
 
 const named = (texts: Readonly<Record<string, string>>): Choice[] => Object.entries(texts)
 
-export const NOTIFICATIONS: readonly (readonly [title: string, rows: readonly SettingRow[]])[] = [
+export const notificationRows = (): readonly (readonly [title: string, rows: readonly SettingRow[]])[] => [
   [
     words.notifyDirect,
     [row('enable_desktop_notifications'), row('enable_sounds'), row('pm_content_in_desktop_notifications')],
@@ -52,7 +55,7 @@ export const NOTIFICATIONS: readonly (readonly [title: string, rows: readonly Se
   ],
 ]
 
-export const PRIVACY: readonly SettingRow[] = [
+export const privacyRows = (): readonly SettingRow[] => [
   row('email_address_visibility', choices(words.emailVisibilities)),
   row('presence_enabled'),
   row('send_private_typing_notifications'),
@@ -61,7 +64,8 @@ export const PRIVACY: readonly SettingRow[] = [
   row('allow_private_data_export'),
 ]
 
-export const DISPLAY: readonly SettingRow[] = [
+export const displayRows = (): readonly SettingRow[] => [
+  row('default_language', LANGUAGES),
   row('timezone', [
     ['', words.timezoneOfDevice],
     ...Intl.supportedValuesOf('timeZone').map((zone): Choice => [zone, zone]),
@@ -72,9 +76,12 @@ export const DISPLAY: readonly SettingRow[] = [
     [false, words.clock12],
   ]),
   row('enter_sends'),
+  row('receives_typing_notifications'),
   row('enable_drafts_synchronization'),
   row('web_mark_read_on_scroll_policy', choices(words.markReadPolicies)),
   row('web_home_view', named(words.homeViews)),
+  row('web_left_sidebar_show_channel_folders'),
+  row('web_inbox_show_channel_folders'),
   row('desktop_icon_count_display', choices(words.iconCounts)),
 ]
 
@@ -82,12 +89,31 @@ const group = (title: string, rows: readonly SettingRow[], values: Readonly<Reco
   <SettingGroup key={title} title={title} rows={rows} values={values} save={save} />
 )
 
+function PermissionNote() {
+  if (desktopApp() !== undefined || permission.value === 'granted') return null
+  return (
+    <section class="form">
+      <h2>{words.inThisBrowser}</h2>
+      <p class="soft">{permission.value === 'denied' ? words.notificationsDenied : words.notificationsUndecided}</p>
+      {permission.value === 'default' && (
+        <Action kind="small" onClick={() => void askPermission()}>
+          {words.allowNotifications}
+        </Action>
+      )}
+    </section>
+  )
+}
+
 export const NotificationsSection = ({ realm }: SectionProps) => (
-  <>{NOTIFICATIONS.map(([title, rows]) => group(title, rows, realm.settings))}</>
+  <>
+    <PermissionNote />
+    <PushSettings />
+    {notificationRows().map(([title, rows]) => group(title, rows, realm.settings))}
+  </>
 )
 
 export const PrivacySection = ({ realm }: SectionProps) =>
-  group(words.settingsSections.privacy, PRIVACY, realm.settings)
+  group(words.settingsSections.privacy, privacyRows(), realm.settings)
 
 export const DisplaySection = ({ realm }: SectionProps) => (
   <>
@@ -95,6 +121,6 @@ export const DisplaySection = ({ realm }: SectionProps) => (
       <h2>{words.inThisBrowser}</h2>
       <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
     </section>
-    {group(words.everywhere, DISPLAY, realm.settings)}
+    {group(words.everywhere, displayRows(), realm.settings)}
   </>
 )

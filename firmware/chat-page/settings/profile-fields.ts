@@ -1,6 +1,7 @@
 /** Fields that the organization has defined for profiles. `chat/CONTRACT.md`, section 2.5. */
 
-import * as words from '../words/en.ts'
+import { listOf } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import type { SettingRow } from './setting.tsx'
 
 export interface DefinedField {
@@ -45,5 +46,5 @@ export function valueForServer({ type }: DefinedField, value: unknown): unknown 
 
 export function shownValue(field: DefinedField, value: unknown, nameOf: (id: number) => string): string {
   if (field.type === CHOICE) return optionsOf(field).find(([key]) => key === value)?.[1].text ?? String(value)
-  return field.type === PERSON && Array.isArray(value) ? words.names(value.map(nameOf)) : String(value)
+  return field.type === PERSON && Array.isArray(value) ? listOf(value.map(nameOf)) : String(value)
 }

@@ -1,16 +1,14 @@
 /** Name, picture, status, and the fields that the organization has defined. */
 
 import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
-import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
-import { noteFailure } from '../connection.ts'
 import type { Participant } from '../model/types.ts'
 import { useLoaded } from '../views/loaded.ts'
 import { Face } from '../views/parts.tsx'
+import { usePictureField } from '../views/picture-field.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { type DefinedField, fieldInput, type ProfileValues, valueForServer } from './profile-fields.ts'
 import { Setting } from './setting.tsx'
 import type { SectionProps } from './settings.tsx'
@@ -35,36 +33,20 @@ export function ProfileSection({ realm }: SectionProps) {
 }
 
 function Picture({ me }: { me: Participant | undefined }) {
-  const input = useRef<HTMLInputElement>(null)
-  const run = useRun()
-  const change = async (act: () => Promise<unknown>) => {
-    if (!(await run.start(words.saving, act))) noteFailure(run.error.value)
-  }
+  const picture = usePictureField(words.picture, (file) => call('POST', '/users/me/avatar', {}, { file }))
   return (
     <div class="profile">
       <Face person={me} size="huge" />
-      <input
-        ref={input}
-        class="hidden"
-        type="file"
-        accept="image/*"
-        tabIndex={-1}
-        aria-label={words.picture}
-        onChange={({ currentTarget: field }) => {
-          const file = field.files?.[0]
-          if (file !== undefined) void change(() => call('POST', '/users/me/avatar', {}, { file }))
-          field.value = ''
-        }}
-      />
+      {picture.field}
       <div class="row">
-        <Action busy={run.busy.value} onClick={() => input.current?.click()}>
+        <Action busy={picture.busy} onClick={picture.choose}>
           {words.choosePicture}
         </Action>
-        <Action kind="link" onClick={() => void change(() => call('DELETE', '/users/me/avatar'))}>
+        <Action kind="link" onClick={() => void picture.change(() => call('DELETE', '/users/me/avatar'))}>
           {words.removePicture}
         </Action>
       </div>
-      <Problem error={run.error.value} title={words.notSaved} />
+      <Problem error={picture.error} title={words.notSaved} />
     </div>
   )
 }

@@ -2,10 +2,11 @@
 
 import { useSignal } from '@preact/signals'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { defined } from '../../base/defined.ts'
 import { useRun } from '../../web/run.ts'
 import { noteFailure } from '../connection.ts'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 export type Choice = readonly [value: string | number | boolean | null, text: string]
 
@@ -23,43 +24,50 @@ interface SettingProps {
   save: (value: unknown) => Promise<unknown>
 }
 
-type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
-
 export function Setting({ row: { label, hint, input }, value, save }: SettingProps) {
   const id = useId()
   const run = useRun()
   const isSaved = useSignal(false)
-  const change = async (control: Control, chosen: unknown, restore: () => void) => {
+  // Shown in place of the value until the event of the change arrives, also if the page is rendered before.
+  const chosen = useSignal<{ readonly value: unknown } | null>(null)
+  const isSaving = useRef(false)
+  useLayoutEffect(() => {
+    if (!isSaving.current) chosen.value = null
+  }, [value])
+  const shown = chosen.value === null ? value : chosen.value.value
+  const change = async (next: unknown) => {
+    chosen.value = { value: next }
+    if (isSaving.current) return // the loop below saves it, too
+    isSaving.current = true
     isSaved.value = false
-    control.ariaBusy = 'true'
-    isSaved.value = await run.start(words.saving, () => save(chosen))
-    control.ariaBusy = null
+    let sent: typeof chosen.value
+    do {
+      sent = chosen.value
+      const { value } = sent
+      isSaved.value = await run.start(words.saving, () => save(value))
+    } while (chosen.value !== sent)
+    isSaving.current = false
     if (isSaved.value) return
     noteFailure(run.error.value)
-    restore()
+    chosen.value = null
   }
-  const shared = { id, 'aria-describedby': `${id}-about` }
-  const keep = () => {} // a refused text stays in its field
+  const shared = { id, 'aria-describedby': `${id}-about`, 'aria-busy': run.busy.value !== false }
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
   const text = String(value ?? '')
-  // Not by a property, which each rendering would apply again: what is typed stays until the setting itself changes.
+  // Not by a property, which each rendering would apply again: what is typed, or refused, stays until the setting itself changes.
   useLayoutEffect(() => {
     if (field.current !== null) field.current.value = text
   }, [text])
   const fields = () => {
     if (typeof input !== 'string') {
-      const at = input.findIndex(([one]) => one === value)
+      const at = input.findIndex(([one]) => one === shown)
       return (
         <select
           {...shared}
           value={String(at)}
-          onChange={({ currentTarget: control }) =>
-            void change(control, input[Number(control.value)]![0], () => {
-              control.value = String(at)
-            })
-          }
+          onChange={({ currentTarget }) => void change(defined(input[Number(currentTarget.value)])[0])}
         >
-          {at === -1 && <option value="-1">{String(value ?? '')}</option>}
+          {at === -1 && <option value="-1">{String(shown ?? '')}</option>}
           {input.map(([one, text], index) => (
             <option key={String(one)} value={String(index)}>
               {text}
@@ -69,13 +77,7 @@ export function Setting({ row: { label, hint, input }, value, save }: SettingPro
       )
     }
     if (input === 'long')
-      return (
-        <textarea
-          {...shared}
-          ref={field}
-          onChange={({ currentTarget: control }) => void change(control, control.value, keep)}
-        />
-      )
+      return <textarea {...shared} ref={field} onChange={({ currentTarget }) => void change(currentTarget.value)} />
     return (
       <input
         {...shared}
@@ -84,7 +86,7 @@ export function Setting({ row: { label, hint, input }, value, save }: SettingPro
         autocomplete="off"
         onChange={({ currentTarget: control }) => {
           if (input === 'text' || control.value !== '')
-            void change(control, input === 'number' ? Number(control.value) : control.value, keep)
+            void change(input === 'number' ? Number(control.value) : control.value)
         }}
       />
     )
@@ -96,12 +98,8 @@ export function Setting({ row: { label, hint, input }, value, save }: SettingPro
           <input
             {...shared}
             type="checkbox"
-            checked={value === true}
-            onChange={({ currentTarget: control }) =>
-              void change(control, control.checked, () => {
-                control.checked = value === true
-              })
-            }
+            checked={shown === true}
+            onChange={({ currentTarget }) => void change(currentTarget.checked)}
           />
           {label}
         </label>

@@ -6,7 +6,7 @@ import type { RealmView } from '../model/realm.ts'
 import type { AreaProps } from '../views/area.tsx'
 import { ViewTitle } from '../views/frame.tsx'
 import { Sections } from '../views/sections.tsx'
-import * as words from '../words/en.ts'
+import { type SettingsSection, words } from '../words/words.ts'
 import { AccountSection } from './account.tsx'
 import { AlertWordsSection } from './alert-words.tsx'
 import { DevicesSection } from './devices.tsx'
@@ -21,7 +21,7 @@ export interface SectionProps {
   revision: number
 }
 
-const SECTIONS: Readonly<Record<words.SettingsSection, (props: SectionProps) => ComponentChildren>> = {
+const SECTIONS: Readonly<Record<SettingsSection, (props: SectionProps) => ComponentChildren>> = {
   profile: ProfileSection,
   account: AccountSection,
   devices: DevicesSection,
@@ -34,7 +34,7 @@ const SECTIONS: Readonly<Record<words.SettingsSection, (props: SectionProps) => 
   files: FilesSection,
 }
 
-const NAMES = Object.keys(SECTIONS) as words.SettingsSection[]
+const NAMES = Object.keys(SECTIONS) as SettingsSection[]
 
 export function SettingsView({ realm, path, revision }: AreaProps) {
   const name = NAMES.find((one) => one === path[0]) ?? 'profile'

@@ -10,7 +10,7 @@ import { EmojiFace, EmojiPicker } from '../views/emoji-picker.tsx'
 import { Icon } from '../views/icons.tsx'
 import { Popover } from '../views/popover.tsx'
 import { Problem } from '../views/problem.tsx'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 const TEXT_MAX = 60
 

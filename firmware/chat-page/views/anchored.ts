@@ -1,4 +1,7 @@
-/** Keeps visible messages in place when others are added or removed around them. At the end of the list, follows new messages. */
+/**
+ * Keeps messages in sight in place when others are added, removed or change their height around them. At the end of the list,
+ * follows new messages.
+ */
 
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
@@ -10,10 +13,22 @@ export interface Anchored {
   /** Scrolls to the message once the list is rendered; null scrolls to the end. */
   place(id: number | null): void
   toEnd(): void
-  /** Call it after scrolling. */
-  note(): void
-  /** Call it after each render. */
+  /** Call it before a render changes the list. */
+  hold(): void
+  /** Call it after each render, and after changes of height that no render causes. */
   keep(): void
+  /** Call it on events of scrolling. Returns true if the user has scrolled since the last call. */
+  note(): boolean
+}
+
+/** Messages in sight, and their places. */
+interface Sight {
+  readonly scrollTop: number
+  /** The greatest scrollTop. */
+  readonly scrollMax: number
+  readonly isAtEnd: boolean
+  /** The first one is the best anchor. */
+  readonly messages: readonly { id: number; top: number }[]
 }
 
 const END_PX = 40 // within this distance the user reads the newest messages
@@ -21,27 +36,57 @@ const TOP_PX = 72 // top of the first unread message: leaves the one before it v
 
 export function useAnchored(scroller: RefObject<HTMLElement | null>, list: MessageList | null): Anchored {
   const isAtEnd = useSignal(true)
-  const first = useRef<{ id: number; top: number } | null>(null)
+  const sight = useRef<Sight>({ scrollTop: 0, scrollMax: 0, isAtEnd: true, messages: [] })
   const wanted = useRef<number | null | undefined>(undefined)
+  /** True if the newest message is rendered. */
+  const showsNewest = useRef(true)
+  const hasScrolled = useRef(false)
 
   const elementOf = (id: number): HTMLElement | null =>
     scroller.current?.querySelector<HTMLElement>(`[data-id="${id}"]`) ?? null
-  const topOf = (element: HTMLElement): number =>
-    element.getBoundingClientRect().top - scroller.current!.getBoundingClientRect().top
 
-  const remember = () => {
-    const box = scroller.current
-    if (box === null) return
-    const inSight = [...box.querySelectorAll<HTMLElement>('[data-id]')].find(
-      (element) => topOf(element) + element.offsetHeight > 0,
-    )
-    first.current = inSight === undefined ? null : { id: Number(inSight.dataset.id), top: topOf(inSight) }
+  const remember = (box: HTMLElement) => {
+    const view = box.getBoundingClientRect()
+    const messages: { id: number; top: number }[] = []
+    for (const element of box.querySelectorAll<HTMLElement>('[data-id]')) {
+      const { top, bottom } = element.getBoundingClientRect()
+      if (bottom <= view.top) continue
+      if (top >= view.bottom) break
+      messages.push({ id: Number(element.dataset.id), top: topOf(element, view.top) })
+    }
+    // One that begins in sight: the height of another one may change above the view.
+    const first = messages.findIndex(({ top }) => top >= 0)
+    const scrollMax = box.scrollHeight - box.clientHeight
+    sight.current = {
+      ...{ scrollTop: box.scrollTop, scrollMax },
+      isAtEnd: showsNewest.current && scrollMax - box.scrollTop < END_PX,
+      messages: first <= 0 ? messages : [...messages.slice(first), ...messages.slice(0, first)],
+    }
   }
-  const note = () => {
+
+  /** `byUser`: distance by which the user has scrolled since `remember`. */
+  const correct = (box: HTMLElement, byUser: number) => {
+    const { messages, isAtEnd, scrollMax } = sight.current
+    if (isAtEnd && list?.hasNewest && byUser >= 0) {
+      if (box.scrollHeight - box.clientHeight !== scrollMax) box.scrollTop = box.scrollHeight
+      return
+    }
+    for (const { id, top } of messages) {
+      const element = elementOf(id)
+      if (element === null) continue
+      const by = topOf(element, box.getBoundingClientRect().top) - (top - byUser)
+      if (by !== 0) box.scrollTop += by
+      return
+    }
+  }
+
+  const hold = () => {
     const box = scroller.current
     if (box === null) return
-    isAtEnd.value = list?.hasNewest !== false && box.scrollHeight - box.scrollTop - box.clientHeight < END_PX
-    remember()
+    const byUser = box.scrollTop - sight.current.scrollTop
+    if (byUser !== 0) hasScrolled.current = true
+    correct(box, byUser)
+    remember(box)
   }
   return {
     isAtEnd,
@@ -49,27 +94,39 @@ export function useAnchored(scroller: RefObject<HTMLElement | null>, list: Messa
       wanted.current = id
     },
     toEnd: () => {
-      wanted.current = null
       const box = scroller.current
-      if (box !== null) box.scrollTop = box.scrollHeight
+      if (box === null) return
+      box.scrollTop = box.scrollHeight
+      remember(box)
       isAtEnd.value = true
     },
-    note,
+    hold,
     keep: () => {
       const box = scroller.current
       if (box === null || list === null) return
       if (wanted.current !== undefined) {
         const target = wanted.current === null ? null : elementOf(wanted.current)
-        box.scrollTop = target === null ? box.scrollHeight : box.scrollTop + topOf(target) - TOP_PX
+        const { top } = box.getBoundingClientRect()
+        box.scrollTop =
+          target === null ? box.scrollHeight : box.scrollTop + target.getBoundingClientRect().top - top - TOP_PX
         wanted.current = undefined
-        note()
-      } else if (isAtEnd.value && list.hasNewest) {
-        box.scrollTop = box.scrollHeight
-        remember()
-      } else if (first.current !== null) {
-        const element = elementOf(first.current.id)
-        if (element !== null) box.scrollTop += topOf(element) - first.current.top
-      }
+      } else correct(box, 0) // the browser may have moved a view that is now too short
+      showsNewest.current = list.hasNewest
+      remember(box)
+      isAtEnd.value = sight.current.isAtEnd
+    },
+    note: () => {
+      hold()
+      isAtEnd.value = sight.current.isAtEnd
+      const isByUser = hasScrolled.current
+      hasScrolled.current = false
+      return isByUser
     },
   }
 }
+
+/**
+ * Distance from the top of the view to the content of a message. The sender's name above it comes and goes with the message before.
+ */
+const topOf = (message: HTMLElement, viewTop: number): number =>
+  (message.querySelector('.body > :not(.by)') ?? message).getBoundingClientRect().top - viewTop

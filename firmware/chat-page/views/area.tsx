@@ -6,7 +6,9 @@ import { useEffect } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
 import type { AreaName } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
+import { Entry } from './entry.tsx'
+import { useLoaded } from './loaded.ts'
 import { Problem } from './problem.tsx'
 
 export interface AreaProps {
@@ -31,8 +33,23 @@ async function loadPart<T>(load: () => Promise<T>): Promise<T> {
 
 export const loadMore = () => loadPart(() => import('../on-demand/more.ts'))
 
+const loadLinkPages = () => loadPart(() => import('../on-demand/links.ts'))
+
 const loadAreas = async (area: AreaName): Promise<Areas> =>
   (area === 'organization' ? await loadPart(() => import('../on-demand/organization.ts')) : await loadMore()).AREAS
+
+/** `isJoining` for an invitation, else for a new password. `linkKey` is the key after the `#` of the address. */
+export function LinkPage({ isJoining, linkKey }: { isJoining: boolean; linkKey: string }) {
+  const { value, failure } = useLoaded(loadLinkPages)
+  if (value.value === null)
+    return <Entry title={words.loading}>{failure.value !== null && <PartMissing error={failure.value} />}</Entry>
+  const { JoinPage, PasswordPage } = value.value
+  return isJoining ? <JoinPage invitation={linkKey} /> : <PasswordPage link={linkKey} />
+}
+
+const PartMissing = ({ error }: { error: unknown }) => (
+  <Problem error={error} also={<Action onClick={() => location.reload()}>{words.again}</Action>} />
+)
 
 export function AreaView({ area, ...props }: AreaProps & { area: AreaName }) {
   const loaded = useSignal<{ area: AreaName; View: Area } | null>(null)
@@ -56,7 +73,7 @@ export function AreaView({ area, ...props }: AreaProps & { area: AreaName }) {
   if (failure.value)
     return (
       <div class="view">
-        <Problem error={failure.value} also={<Action onClick={() => location.reload()}>{words.again}</Action>} />
+        <PartMissing error={failure.value} />
       </div>
     )
   if (loaded.value?.area !== area) return <p class="view hint">{words.loading}</p>

@@ -5,11 +5,11 @@ import { call } from '../api.ts'
 import { ComposeBox } from '../compose/box.tsx'
 import { noteFailure } from '../connection.ts'
 import { conversationOfDraft, draftOf, setDraft } from '../drafts.ts'
-import { addressOfArea, type ConversationRef } from '../model/conversation.ts'
+import { addressOfArea, type ConversationRef, TOPIC_MAX } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { linkTo, topicName } from '../names.ts'
 import { go } from '../place.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { ChannelMark, ViewTitle } from './frame.tsx'
 import { Icon } from './icons.tsx'
 import { Count } from './parts.tsx'
@@ -97,7 +97,7 @@ export function ChannelView({ realm, channelId }: { realm: RealmView; channelId:
         conversation={topic}
         draftKey={draftKey}
         label={words.messageTo(`#${channel.name}`)}
-        before={<Field label={words.topic} bind={name} also={keepTopic} maxLength={60} />}
+        before={<Field label={words.topic} bind={name} also={keepTopic} maxLength={TOPIC_MAX} />}
         sent={() => {
           void setDraft(draftKey, '', { ...topic, topic: '' })
           go(linkTo(realm, topic))

@@ -1,114 +1,54 @@
-import { useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { Action } from '../../web/controls.tsx'
 import { ComposeBox } from '../compose/box.tsx'
-import { changed, noteFailure } from '../connection.ts'
-import { type ConversationRef, keyOf } from '../model/conversation.ts'
-import { createMessageList, type MessageList } from '../model/message-list.ts'
+import { addressOfArea, type ConversationRef, keyOf } from '../model/conversation.ts'
+import { sourceOf } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
-import { channelName, fullName, linkToChannel, shortName } from '../names.ts'
-import * as words from '../words/en.ts'
-import { type Anchored, useAnchored } from './anchored.ts'
+import { channelName, fullName, lastActive, linkToChannel, shortName } from '../names.ts'
+import { words } from '../words/words.ts'
 import { ChannelMark, ViewTitle } from './frame.tsx'
-import { useMarkRead } from './mark-read.ts'
-import { Messages, pendingOf } from './messages.tsx'
-import { Problem } from './problem.tsx'
+import { ListArea, useList } from './list-area.tsx'
+import { pendingOf } from './messages.tsx'
+import { PresenceMark } from './parts.tsx'
 import { TopicMenu } from './topic-menu.tsx'
+import { TypingNotice } from './typing-notice.tsx'
 
 export function ConversationView(props: { realm: RealmView; conversation: ConversationRef; near: number | null }) {
   const { realm, conversation, near } = props
-  const opened = useSignal<MessageList | null>(null)
-  const failure = useSignal<unknown>(null)
-  const scroller = useRef<HTMLElement>(null)
-  const list = opened.value
-  const anchored: Anchored = useAnchored(scroller, list)
-  useMarkRead(scroller, realm, list)
-  const controller = useRef(new AbortController())
-
-  const open = (at: number | null) => {
-    controller.current.abort()
-    controller.current = new AbortController()
-    const { signal } = controller.current
-    const next = createMessageList(conversation, realm.ownId, changed)
-    failure.value = null
-    next.open(at, signal).then(
-      () => {
-        for (const other of realm.lists) if (other === opened.value) realm.lists.delete(other)
-        realm.lists.add(next)
-        anchored.place(at ?? next.firstUnread)
-        opened.value = next
-      },
-      (error: unknown) => {
-        if (!signal.aborted) fail(error)
-      },
-    )
-  }
-  const fail = (error: unknown) => {
-    noteFailure(error)
-    failure.value = error
-  }
-  useEffect(() => {
-    open(near)
-    return () => {
-      controller.current.abort()
-      if (opened.value !== null) realm.lists.delete(opened.value)
-    }
-  }, [realm, keyOf(conversation), near])
-  useLayoutEffect(anchored.keep)
-
-  const onScroll = () => {
-    anchored.note()
-    const box = scroller.current
-    if (box === null || list === null) return
-    const { signal } = controller.current
-    const ignore = (error: unknown) => {
-      if (!signal.aborted) fail(error)
-    }
-    if (box.scrollTop < box.clientHeight) list.fetchOlder(signal).catch(ignore)
-    if (box.scrollHeight - box.scrollTop - box.clientHeight < box.clientHeight) list.fetchNewer(signal).catch(ignore)
-  }
-  const toNewest = () => {
-    if (list?.hasNewest) anchored.toEnd()
-    else open(NEWEST)
-  }
+  const open = useList(realm, sourceOf(conversation, realm.ownId), near)
+  const { list } = open
   return (
     <div class="view filled">
       <Title realm={realm} conversation={conversation} newestId={list?.messages.at(-1)?.id} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard */}
-      <section class="scroll-area" ref={scroller} onScroll={onScroll} tabIndex={0} aria-label={words.messages}>
-        <Problem error={failure.value} also={<Action onClick={() => open(near)}>{words.again}</Action>} />
-        {list === null && !failure.value && <p class="hint">{words.loading}</p>}
-        {list !== null && <Messages realm={realm} list={list} near={near} pending={pendingOf(list)} />}
-      </section>
-      {list !== null && !anchored.isAtEnd.value && (
-        <div class="to-newest">
-          <Action kind="small" onClick={toNewest}>
-            {words.toNewest(realm.unread.countOf(conversation))}
-          </Action>
-        </div>
-      )}
+      <ListArea
+        realm={realm}
+        open={open}
+        near={near}
+        pending={list === null ? [] : pendingOf(list)}
+        newer={realm.unread.countOf(conversation)}
+      />
+      <TypingNotice realm={realm} conversation={conversation} />
       <ComposeBox
         realm={realm}
         conversation={conversation}
         draftKey={keyOf(conversation)}
         label={words.messageTo(fullName(realm, conversation))}
-        sent={toNewest}
+        sent={open.toNewest}
       />
     </div>
   )
 }
 
-/** GET /messages treats an integer at or above it as the newest message. */
-const NEWEST = 10_000_000_000_000_000
-
 function Title(props: { realm: RealmView; conversation: ConversationRef; newestId: number | undefined }) {
   const { realm, conversation, newestId } = props
+  const other =
+    conversation.kind === 'direct' && conversation.userIds.length === 1 ? conversation.userIds[0] : undefined
   const channel = conversation.kind === 'topic' ? realm.channels.get(conversation.channelId) : undefined
   return (
     <ViewTitle
       title={shortName(realm, conversation)}
       before={
-        conversation.kind === 'topic' && (
+        conversation.kind === 'direct' ? (
+          other !== undefined && <PresenceMark realm={realm} id={other} />
+        ) : (
           <>
             <ChannelMark color={channel?.color ?? ''} />
             <a class="of-channel" href={linkToChannel(realm, conversation.channelId)}>
@@ -121,6 +61,11 @@ function Title(props: { realm: RealmView; conversation: ConversationRef; newestI
         )
       }
     >
+      {other !== undefined && (
+        <a class="of-person" href={addressOfArea('user', other)}>
+          {lastActive(realm, other) ?? words.profile}
+        </a>
+      )}
       {conversation.kind === 'topic' && <TopicMenu realm={realm} topic={conversation} newestId={newestId} />}
     </ViewTitle>
   )

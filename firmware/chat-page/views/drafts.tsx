@@ -1,37 +1,17 @@
 /** Unsent texts: waiting and refused messages, drafts, scheduled messages, reminders. */
 
-import type { ComponentChildren } from 'preact'
-import { Action } from '../../web/controls.tsx'
 import { call } from '../api.ts'
 import { placeOfDraft } from '../drafts.ts'
-import { type ConversationRef, directWith } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
-import { fullName, linkTo } from '../names.ts'
 import { type OutboxMessage, outbox } from '../outbox.ts'
 import { attempt } from '../problems.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
+import { loadMore } from './area.tsx'
 import { ViewTitle } from './frame.tsx'
 import { useLoaded } from './loaded.ts'
 import { Refusal } from './pending.tsx'
 import { Problem } from './problem.tsx'
-
-/** An element of GET /scheduled_messages. */
-interface Scheduled {
-  scheduled_message_id: number
-  type: 'stream' | 'private'
-  to: number | number[]
-  topic?: string
-  content: string
-  scheduled_delivery_timestamp: number
-  failed: boolean
-}
-
-/** An element of GET /reminders. */
-interface Reminder {
-  reminder_id: number
-  content: string
-  scheduled_delivery_timestamp: number
-}
+import { Entry, Section } from './unsent.tsx'
 
 /** `waiting` and `drafts` are properties, since a view that reads signals is not rendered again with its parent. */
 interface DraftsProps {
@@ -71,95 +51,12 @@ export function DraftsView({ realm, waiting }: DraftsProps) {
         ))}
       </Section>
       {drafts.length === 0 && waiting.length === 0 && <p class="empty">{words.noDrafts}</p>}
-      <Later realm={realm} />
+      <LoadedLater realm={realm} />
     </div>
   )
 }
 
-function Later({ realm }: { realm: RealmView }) {
-  const scheduled = useLoaded((signal) =>
-    call<{ scheduled_messages: Scheduled[] }>('GET', '/scheduled_messages', {}, { signal }),
-  )
-  const reminders = useLoaded((signal) => call<{ reminders: Reminder[] }>('GET', '/reminders', {}, { signal }))
-  const removeThen = async (removal: Promise<unknown>, load: () => Promise<void>) => {
-    await attempt(removal)
-    await load()
-  }
-  return (
-    <>
-      <Problem error={scheduled.failure.value ?? reminders.failure.value} />
-      <Section title={words.scheduled}>
-        {scheduled.value.value?.scheduled_messages.map((one) => (
-          <Entry
-            key={one.scheduled_message_id}
-            realm={realm}
-            conversation={placeOfScheduled(one, realm.ownId)}
-            text={one.content}
-            remove={() =>
-              void removeThen(call('DELETE', `/scheduled_messages/${one.scheduled_message_id}`), scheduled.load)
-            }
-          >
-            <p class={one.failed ? 'error' : 'soft'}>
-              {words.dateAndTime(new Date(one.scheduled_delivery_timestamp * 1000))}
-              {one.failed && ` · ${words.notSent}`}
-            </p>
-          </Entry>
-        ))}
-      </Section>
-      <Section title={words.reminders}>
-        {reminders.value.value?.reminders.map((one) => (
-          <Entry
-            key={one.reminder_id}
-            realm={realm}
-            conversation={null}
-            text={one.content}
-            remove={() => void removeThen(call('DELETE', `/reminders/${one.reminder_id}`), reminders.load)}
-          >
-            <p class="soft">{words.dateAndTime(new Date(one.scheduled_delivery_timestamp * 1000))}</p>
-          </Entry>
-        ))}
-      </Section>
-    </>
-  )
-}
-
-const placeOfScheduled = ({ type, to, topic = '' }: Scheduled, ownId: number): ConversationRef =>
-  type === 'stream' && typeof to === 'number'
-    ? { kind: 'topic', channelId: to, topic }
-    : directWith(Array.isArray(to) ? to : [to], ownId)
-
-function Section({ title, children }: { title: string; children: ComponentChildren }) {
-  if (!Array.isArray(children) || children.length === 0) return null
-  return (
-    <section class="group">
-      <h2>{title}</h2>
-      <ul class="rows">{children}</ul>
-    </section>
-  )
-}
-
-function Entry(props: {
-  realm: RealmView
-  conversation: ConversationRef | null
-  text: string
-  remove?: () => void
-  children?: ComponentChildren
-}) {
-  const { realm, conversation, text, remove, children } = props
-  return (
-    <li class="row-entry">
-      <div>
-        {conversation !== null && <a href={linkTo(realm, conversation)}>{fullName(realm, conversation)}</a>}
-        <p class="excerpt" dir="auto">
-          {text}
-        </p>
-        {children}
-      </div>
-      {remove && (
-        <Action kind="small" onClick={remove}>
-          {words.remove}
-        </Action>
-      )}
-    </li>
-  )
+function LoadedLater({ realm }: { realm: RealmView }) {
+  const { value, failure } = useLoaded(loadMore)
+  return value.value === null ? <Problem error={failure.value} /> : <value.value.Later realm={realm} />
 }

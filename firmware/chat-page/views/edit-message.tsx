@@ -7,12 +7,17 @@ import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
 import { noteFailure } from '../connection.ts'
 import { draftOf, setDraft } from '../drafts.ts'
+import type { RealmView } from '../model/realm.ts'
+import type { ReceivedMessage } from '../model/types.ts'
 import { fetchContent } from '../quote.ts'
-import * as words from '../words/en.ts'
+import { noteTyping, stopTyping, typingInEdit } from '../typing.ts'
+import { words } from '../words/words.ts'
 import { useFitHeight } from './fit-height.ts'
 import { Problem } from './problem.tsx'
 
-export function EditMessage({ id, close }: { id: number; close: () => void }) {
+export function EditMessage(props: { realm: RealmView; message: ReceivedMessage; close: () => void }) {
+  const { realm, message, close } = props
+  const { id, type } = message
   const key = `edit ${id}`
   const text = draftOf(key)
   /** The server's text; null until it is loaded. */
@@ -25,6 +30,7 @@ export function EditMessage({ id, close }: { id: number; close: () => void }) {
       if (text.value === '') await setDraft(key, before.value)
     })
   }, [id])
+  useEffect(() => stopTyping, [id])
   useFitHeight(field, [text.value, before.value])
   useEffect(() => field.current?.focus(), [before.value === null])
   const end = () => {
@@ -53,7 +59,10 @@ export function EditMessage({ id, close }: { id: number; close: () => void }) {
         aria-label={words.editText}
         value={text.value}
         disabled={before.value === null}
-        onInput={(event) => void setDraft(key, event.currentTarget.value)}
+        onInput={({ currentTarget: { value } }) => {
+          void setDraft(key, value)
+          noteTyping(realm, typingInEdit(realm, id, type), value)
+        }}
         onKeyDown={(event) => {
           if (event.key === 'Escape') end()
           if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return

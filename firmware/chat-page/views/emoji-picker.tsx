@@ -11,8 +11,11 @@ import {
   pictureOf,
 } from '../emoji.ts'
 import type { RealmView } from '../model/realm.ts'
-import * as words from '../words/en.ts'
+import { wordFor, words } from '../words/words.ts'
 import { Problem } from './problem.tsx'
+
+const nameOf = (group: string | null): string =>
+  group === null ? words.popularEmoji : (wordFor(words.emojiGroupNames, group) ?? group)
 
 export function EmojiPicker({ realm, choose }: { realm: RealmView; choose: (emoji: EmojiChoice) => void }) {
   const all = useSignal<readonly EmojiChoice[]>([])
@@ -49,8 +52,8 @@ export function EmojiPicker({ realm, choose }: { realm: RealmView; choose: (emoj
             class="icon"
             key={one}
             aria-pressed={text.value === '' && group.value === one}
-            aria-label={words.emojiGroup(one)}
-            title={words.emojiGroup(one)}
+            aria-label={nameOf(one)}
+            title={nameOf(one)}
             onClick={() => {
               text.value = ''
               group.value = one

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { Action, Dialog } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { noteFailure } from '../connection.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { Problem } from './problem.tsx'
 
 interface FormDialogProps {

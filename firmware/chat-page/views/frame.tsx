@@ -1,29 +1,37 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
 import { Mark } from '../../web/mark.tsx'
 import { useRun } from '../../web/run.ts'
+import { SkipLink } from '../../web/skip-link.tsx'
 import { theme } from '../../web/theme.ts'
-import { disconnect, isOffline } from '../connection.ts'
+import { endSession, isOffline, storedAtMs } from '../connection.ts'
 import {
   type AreaName,
   addressOfArea,
   type ConversationRef,
   DRAFTS,
+  FEED,
   INBOX,
   keyOf,
   type Place,
 } from '../model/conversation.ts'
+import { channelsByFolder } from '../model/folders.ts'
 import { isMuted, type RealmView } from '../model/realm.ts'
 import { isAdministrator, mayInvite } from '../model/rights.ts'
+import type { SubscribedChannel } from '../model/types.ts'
 import { linkTo, linkToChannel, personName, shortName } from '../names.ts'
+import { viewTitle } from '../notify.ts'
 import { outbox } from '../outbox.ts'
 import { fragment } from '../place.ts'
+import { reportPresence } from '../presence.ts'
 import { problem } from '../problems.ts'
 import { signOut } from '../session.ts'
-import * as words from '../words/en.ts'
-import { Count, Face } from './parts.tsx'
+import { openDialog } from '../wanted.ts'
+import { words } from '../words/words.ts'
+import { Count, Face, PresenceMark } from './parts.tsx'
 import { Problem } from './problem.tsx'
+import { useShortcuts } from './shortcuts.ts'
 
 const DIRECTS_MAX = 12 // in the sidebar; older ones are found through their messages
 
@@ -32,20 +40,12 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
     .groups()
     .filter(({ conversation }) => !isMuted(realm, conversation))
     .reduce((sum, { ids }) => sum + ids.length, 0)
+  useEffect(() => reportPresence(realm), [realm])
+  useShortcuts(realm)
   const refused = outbox.value.filter(({ refusal }) => refusal !== null).length
   return (
     <div class={`frame view-${place.view}`}>
-      {/* biome-ignore lint/a11y/useValidAnchor: following the fragment would change the view */}
-      <a
-        class="skip"
-        href="#content"
-        onClick={(event) => {
-          event.preventDefault()
-          document.getElementById('content')?.focus()
-        }}
-      >
-        {words.skip}
-      </a>
+      <SkipLink>{words.skip}</SkipLink>
       <header class="side">
         <div class="bar">
           <a class="brand" href={INBOX}>
@@ -58,7 +58,13 @@ export function Frame({ realm, place, children }: { realm: RealmView; place: Pla
       </header>
       <main id="content" tabIndex={-1}>
         <Toast />
-        <div role="status">{isOffline.value && <div class="offline">{words.offline}</div>}</div>
+        <div role="status">
+          {isOffline.value && (
+            <div class="offline">
+              {storedAtMs.value === 0 ? words.offline : words.offlineSince(new Date(storedAtMs.value))}
+            </div>
+          )}
+        </div>
         {children}
       </main>
     </div>
@@ -89,9 +95,6 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
   const { realm, place, total, refused } = props
   const here = place.view === 'conversation' ? keyOf(place.conversation) : ''
   const groups = realm.unread.groups()
-  const channels = [...realm.channels.values()]
-    .filter(({ is_archived: isArchived }) => !isArchived)
-    .sort((a, b) => Number(b.pin_to_top) - Number(a.pin_to_top) || a.name.localeCompare(b.name))
   const topicsOf = (id: number): ConversationRef[] => {
     const shown = groups
       .map(({ conversation }) => conversation)
@@ -118,11 +121,14 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
         </a>
       </h2>
       <ul>
-        {realm.directs.slice(0, DIRECTS_MAX).map((conversation) => (
-          <li key={keyOf(conversation)}>
-            <ConversationLink realm={realm} conversation={conversation} isHere={keyOf(conversation) === here} />
-          </li>
-        ))}
+        {realm.directs
+          .filter((conversation) => !isMuted(realm, conversation))
+          .slice(0, DIRECTS_MAX)
+          .map((conversation) => (
+            <li key={keyOf(conversation)}>
+              <ConversationLink realm={realm} conversation={conversation} isHere={keyOf(conversation) === here} />
+            </li>
+          ))}
       </ul>
       <h2>
         {words.channels}
@@ -130,8 +136,10 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
           +
         </a>
       </h2>
-      <ul>
-        {channels.map((channel) => (
+      <ChannelLists
+        realm={realm}
+        isByFolder={realm.settings.web_left_sidebar_show_channel_folders !== false}
+        show={(channel) => (
           <li key={channel.stream_id} class={channel.is_muted ? 'muted' : undefined}>
             <a
               class="row-link"
@@ -151,25 +159,45 @@ function SideBar(props: { realm: RealmView; place: Place; total: number; refused
               ))}
             </ul>
           </li>
-        ))}
-      </ul>
+        )}
+      />
     </nav>
   )
 }
 
+/** Channels of the account, each folder under its name. */
+export function ChannelLists(props: {
+  realm: RealmView
+  isByFolder: boolean
+  listClass?: string
+  show: (channel: SubscribedChannel) => ComponentChildren
+}) {
+  const { realm, isByFolder, listClass, show } = props
+  const groups = channelsByFolder(realm, isByFolder)
+  const hasFolders = groups.some(({ folder }) => folder !== null)
+  return groups.map(({ folder, channels }, at) => (
+    <Fragment key={folder?.id ?? (at === 0 ? 'first' : 'others')}>
+      {folder !== null && <h3>{folder.name}</h3>}
+      {folder === null && hasFolders && at > 0 && <h3>{words.otherChannels}</h3>}
+      <ul class={listClass}>{channels.map(show)}</ul>
+    </Fragment>
+  ))
+}
+
 /** Links to views that have no conversation. */
 function AreaLinks({ place }: { place: Place }) {
-  const all: [AreaName, string][] = [
-    ['search', words.search],
-    ['people', words.people],
+  const linkTo = (area: AreaName): [string, boolean] => [
+    addressOfArea(area),
+    place.view === 'area' && place.area === area,
   ]
-  return all.map(([area, text]) => (
-    <a
-      key={area}
-      class="row-link"
-      href={addressOfArea(area)}
-      aria-current={place.view === 'area' && place.area === area ? 'page' : undefined}
-    >
+  const all: [text: string, href: string, isHere: boolean][] = [
+    [words.recent, ...linkTo('recent')],
+    [words.feed, FEED, place.view === 'feed'],
+    [words.search, ...linkTo('search')],
+    [words.people, ...linkTo('people')],
+  ]
+  return all.map(([text, href, isHere]) => (
+    <a key={href} class="row-link" href={href} aria-current={isHere ? 'page' : undefined}>
       <span>{text}</span>
     </a>
   ))
@@ -179,7 +207,12 @@ function ConversationLink(props: { realm: RealmView; conversation: ConversationR
   const { realm, conversation, isHere } = props
   return (
     <a class="row-link" href={linkTo(realm, conversation)} aria-current={isHere ? 'page' : undefined}>
-      <span>{shortName(realm, conversation)}</span>
+      <span>
+        {conversation.kind === 'direct' && (
+          <PresenceMark realm={realm} id={conversation.userIds.length === 1 ? conversation.userIds[0] : undefined} />
+        )}
+        {shortName(realm, conversation)}
+      </span>
       <Count value={realm.unread.countOf(conversation)} />
     </a>
   )
@@ -210,14 +243,18 @@ function Menu({ realm }: { realm: RealmView }) {
         {(isAdministrator(realm) || mayInvite(realm)) && (
           <a href={addressOfArea('organization')}>{words.organization}</a>
         )}
-        <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
-        {waiting > 0 && <p class="error">{words.signOutLoses(waiting)}</p>}
+        <a href={addressOfArea('about')}>{words.aboutOf(realm.name)}</a>
         <Action
-          busy={run.busy.value}
-          onClick={async () => {
-            if (await run.start(words.signingOut, signOut)) disconnect('left')
+          kind="link"
+          onClick={() => {
+            openDialog.value = 'shortcuts'
           }}
         >
+          {words.shortcuts}
+        </Action>
+        <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
+        {waiting > 0 && <p class="error">{words.signOutLoses(waiting)}</p>}
+        <Action busy={run.busy.value} onClick={() => void run.start(words.signingOut, () => endSession(signOut))}>
           {waiting > 0 ? words.signOutAnyway : words.signOut}
         </Action>
         <Problem error={run.error.value} />
@@ -238,7 +275,7 @@ export function ViewTitle({
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · ${words.product}`
+    viewTitle.value = title
     heading.current?.focus({ preventScroll: true })
   }, [title])
   return (

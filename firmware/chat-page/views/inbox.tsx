@@ -1,12 +1,12 @@
 /** The inbox: conversations with unread messages, direct ones first, then by channel. */
 
-import { type AreaName, addressOfArea, type ConversationRef, keyOf } from '../model/conversation.ts'
+import { type AreaName, addressOfArea, type ConversationRef, FEED, keyOf } from '../model/conversation.ts'
 import { isMuted, type RealmView } from '../model/realm.ts'
 import type { UnreadGroup } from '../model/unread.ts'
 import { channelName, linkTo, linkToChannel, shortName } from '../names.ts'
-import * as words from '../words/en.ts'
-import { ChannelMark, ViewTitle } from './frame.tsx'
-import { Count, Face } from './parts.tsx'
+import { words } from '../words/words.ts'
+import { ChannelLists, ChannelMark, ViewTitle } from './frame.tsx'
+import { Count, Face, PresenceMark } from './parts.tsx'
 
 export function InboxView({ realm }: { realm: RealmView }) {
   const groups = realm.unread.groups().filter(({ conversation }) => !isMuted(realm, conversation))
@@ -49,14 +49,14 @@ export function InboxView({ realm }: { realm: RealmView }) {
 function Rows({ realm, groups }: { realm: RealmView; groups: readonly UnreadGroup[] }) {
   return (
     <ul class="rows">
-      {groups.map(({ conversation, ids, isMentioned }) => (
+      {groups.map(({ conversation, ids, mentions }) => (
         <li key={keyOf(conversation)}>
           <a class="row-link" href={linkTo(realm, conversation)}>
             <span>
               <Faces realm={realm} conversation={conversation} />
               {shortName(realm, conversation)}
             </span>
-            {isMentioned && (
+            {mentions > 0 && (
               <span class="mention" role="img" aria-label={words.mentioned} title={words.mentioned}>
                 @
               </span>
@@ -72,12 +72,18 @@ function Rows({ realm, groups }: { realm: RealmView; groups: readonly UnreadGrou
 function Faces({ realm, conversation }: { realm: RealmView; conversation: ConversationRef }) {
   if (conversation.kind !== 'direct') return null
   const [first = realm.ownId] = conversation.userIds
-  return <Face person={realm.people.get(first)} size="small" />
+  return (
+    <>
+      <Face person={realm.people.get(first)} size="small" />
+      <PresenceMark realm={realm} id={conversation.userIds.length === 1 ? first : undefined} />
+    </>
+  )
 }
 
-const asRead = (conversation: ConversationRef): UnreadGroup => ({ conversation, ids: [], isMentioned: false })
+const asRead = (conversation: ConversationRef): UnreadGroup => ({ conversation, ids: [], mentions: 0 })
 
-const LINKS: readonly (readonly [AreaName, string])[] = [
+const links = (): readonly (readonly [AreaName, string])[] => [
+  ['recent', words.recent],
   ['search', words.search],
   ['new-direct', words.newDirect],
   ['people', words.people],
@@ -86,13 +92,16 @@ const LINKS: readonly (readonly [AreaName, string])[] = [
 
 /** Narrow screens have no sidebar, so this list leads to conversations without unread messages. */
 function AllChannels({ realm }: { realm: RealmView }) {
-  const channels = [...realm.channels.values()]
-    .filter(({ is_archived: isArchived }) => !isArchived)
-    .sort((a, b) => a.name.localeCompare(b.name))
+  const directs = realm.directs.filter((conversation) => !isMuted(realm, conversation))
   return (
     <div class="narrow-only">
       <ul class="rows spaced">
-        {LINKS.map(([area, text]) => (
+        <li>
+          <a class="row-link" href={FEED}>
+            {words.feed}
+          </a>
+        </li>
+        {links().map(([area, text]) => (
           <li key={area}>
             <a class="row-link" href={addressOfArea(area)}>
               {text}
@@ -100,17 +109,20 @@ function AllChannels({ realm }: { realm: RealmView }) {
           </li>
         ))}
       </ul>
-      {realm.directs.length > 0 && (
+      {directs.length > 0 && (
         <section class="group">
           <h2>{words.direct}</h2>
-          <Rows realm={realm} groups={realm.directs.map(asRead)} />
+          <Rows realm={realm} groups={directs.map(asRead)} />
         </section>
       )}
-      {channels.length > 0 && (
+      {realm.channels.size > 0 && (
         <section class="group">
           <h2>{words.channels}</h2>
-          <ul class="rows">
-            {channels.map(({ stream_id: id, name, color }) => (
+          <ChannelLists
+            realm={realm}
+            isByFolder={realm.settings.web_inbox_show_channel_folders !== false}
+            listClass="rows"
+            show={({ stream_id: id, name, color }) => (
               <li key={id}>
                 <a class="row-link" href={linkToChannel(realm, id)}>
                   <span>
@@ -119,8 +131,8 @@ function AllChannels({ realm }: { realm: RealmView }) {
                   </span>
                 </a>
               </li>
-            ))}
-          </ul>
+            )}
+          />
         </section>
       )}
     </div>

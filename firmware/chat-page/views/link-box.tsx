@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { Action, Code } from '../../web/controls.tsx'
 import { attempt } from '../problems.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 export function LinkBox({ label, link }: { label: string; link: string }) {
   const isCopied = useSignal(false)

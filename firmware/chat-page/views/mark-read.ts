@@ -3,13 +3,15 @@
 import type { RefObject } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { call } from '../api.ts'
-import { noteFailure } from '../connection.ts'
+import { isOffline, noteFailure } from '../connection.ts'
 import type { MessageList } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
 
 const IN_SIGHT_MS = 500
 const BATCH_MAX = 1000
-const NEVER = 3 // value of web_mark_read_on_scroll_policy
+/** Values of web_mark_read_on_scroll_policy. */
+const NEVER = 3
+const IN_CONVERSATIONS = 2
 
 export function useMarkRead(scroller: RefObject<HTMLElement | null>, realm: RealmView, list: MessageList | null): void {
   useEffect(() => {
@@ -17,7 +19,9 @@ export function useMarkRead(scroller: RefObject<HTMLElement | null>, realm: Real
     let before = new Set<number>()
     let isSending = false
     const look = () => {
-      if (!document.hasFocus() || realm.settings.web_mark_read_on_scroll_policy === NEVER) {
+      const policy = realm.settings.web_mark_read_on_scroll_policy
+      const isOff = policy === NEVER || (policy === IN_CONVERSATIONS && list.source.conversation === null)
+      if (!document.hasFocus() || isOff || isOffline.value) {
         before = new Set()
         return
       }

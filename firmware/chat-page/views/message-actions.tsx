@@ -1,14 +1,13 @@
 /** Actions on a message, shown beside the one that is pointed at or focused. */
 
 import { call } from '../api.ts'
-import { boxWanted } from '../box-wanted.ts'
-import { conversationOf, narrowOf } from '../model/conversation.ts'
+import { collapse, markUnreadFrom, quoteIntoBox, react, star } from '../message-acts.ts'
 import type { RealmView } from '../model/realm.ts'
-import { mayDelete, mayEdit } from '../model/rights.ts'
+import { hasHistory, hasReceipts, mayDelete, mayEdit, mayMove } from '../model/rights.ts'
 import type { ReceivedMessage } from '../model/types.ts'
 import { attempt } from '../problems.ts'
-import { linkToMessage, quote } from '../quote.ts'
-import * as words from '../words/en.ts'
+import { linkToMessage } from '../quote.ts'
+import { words } from '../words/words.ts'
 import { loadMore } from './area.tsx'
 import { EmojiPicker } from './emoji-picker.tsx'
 import { ConfirmDialog } from './form-dialog.tsx'
@@ -17,11 +16,10 @@ import { useLoaded } from './loaded.ts'
 import { MenuItem } from './menu-item.tsx'
 import { Popover } from './popover.tsx'
 import { Problem } from './problem.tsx'
-import { react } from './reactions.tsx'
 import { WhenDialog } from './when.tsx'
 
 /** Dialogs in a script of their own. */
-type Detail = 'history' | 'readers' | 'report'
+type Detail = 'history' | 'readers' | 'report' | 'move'
 
 /** Dialog that an act opens first. */
 export type MessageQuestion = 'delete' | 'remind' | Detail
@@ -36,14 +34,7 @@ interface ActionsProps {
 export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
   const nowS = Date.now() / 1000
   const isStarred = message.flags.includes('starred')
-  const star = () =>
-    attempt(
-      call('POST', '/messages/flags', { messages: [message.id], op: isStarred ? 'remove' : 'add', flag: 'starred' }),
-    )
   const copyLink = () => navigator.clipboard.writeText(`${location.origin}/${linkToMessage(realm, message)}`)
-  const quoteIt = async () => {
-    if (await attempt(quote(realm, message))) boxWanted.value++
-  }
   return (
     <div class="actions" role="toolbar" aria-label={words.actions}>
       <Popover label={words.addReaction} text={<Icon name="smile" />}>
@@ -57,7 +48,13 @@ export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
           />
         )}
       </Popover>
-      <button type="button" class="icon" aria-label={words.quote} title={words.quote} onClick={() => void quoteIt()}>
+      <button
+        type="button"
+        class="icon"
+        aria-label={words.quote}
+        title={words.quote}
+        onClick={() => void quoteIntoBox(realm, message)}
+      >
         <Icon name="quote" />
       </button>
       {mayEdit(realm, message, nowS) && (
@@ -68,21 +65,20 @@ export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
       <Popover label={words.more} text={<Icon name="more" />}>
         {(closeMenu) => (
           <div class="menu-list">
-            <MenuItem label={isStarred ? words.unstar : words.star} close={closeMenu} act={() => void star()} />
+            <MenuItem label={isStarred ? words.unstar : words.star} close={closeMenu} act={() => void star(message)} />
             <MenuItem label={words.copyLink} close={closeMenu} act={() => void attempt(copyLink())} />
             <MenuItem label={words.remind} close={closeMenu} act={() => ask('remind')} />
+            <MenuItem label={words.markUnread} close={closeMenu} act={() => void markUnreadFrom(realm, message)} />
             <MenuItem
-              label={words.markUnread}
+              label={message.flags.includes('collapsed') ? words.expand : words.collapse}
               close={closeMenu}
-              act={() => void attempt(markUnreadFrom(realm, message))}
+              act={() => void collapse(message)}
             />
-            {message.last_edit_timestamp !== undefined &&
-              realm.organization.message_edit_history_visibility_policy !== 'none' && (
-                <MenuItem label={words.history} close={closeMenu} act={() => ask('history')} />
-              )}
-            {realm.organization.enable_read_receipts === true && (
-              <MenuItem label={words.readBy} close={closeMenu} act={() => ask('readers')} />
+            {mayMove(realm, message) && <MenuItem label={words.move} close={closeMenu} act={() => ask('move')} />}
+            {hasHistory(realm, message) && (
+              <MenuItem label={words.history} close={closeMenu} act={() => ask('history')} />
             )}
+            {hasReceipts(realm) && <MenuItem label={words.readBy} close={closeMenu} act={() => ask('readers')} />}
             {realm.organization.moderation_request_channel_id !== NO_CHANNEL && message.sender_id !== realm.ownId && (
               <MenuItem label={words.report} close={closeMenu} act={() => ask('report')} />
             )}
@@ -97,23 +93,13 @@ export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
 }
 
 const NO_CHANNEL = -1
-const MARKED_AT_ONCE = 5000 // the API's bound
-
-/** Marks the message and all later ones of its conversation. */
-async function markUnreadFrom(realm: RealmView, message: ReceivedMessage): Promise<void> {
-  await call('POST', '/messages/flags/narrow', {
-    ...{ anchor: message.id, num_before: 0, num_after: MARKED_AT_ONCE - 1, op: 'remove', flag: 'read' },
-    narrow: narrowOf(conversationOf(message, realm.ownId), realm.ownId),
-  })
-}
-
 function DetailDialog(props: { realm: RealmView; detail: Detail; messageId: number; close: () => void }) {
   const { detail, ...shared } = props
   const { value, failure } = useLoaded(loadMore)
   if (value.value === null) return <Problem error={failure.value} />
-  const { HistoryDialog, ReadersDialog, ReportDialog } = value.value
-  if (detail === 'history') return <HistoryDialog {...shared} />
-  return detail === 'readers' ? <ReadersDialog {...shared} /> : <ReportDialog {...shared} />
+  const { HistoryDialog, ReadersDialog, ReportDialog, MoveDialog } = value.value
+  const Shown = { history: HistoryDialog, readers: ReadersDialog, report: ReportDialog, move: MoveDialog }[detail]
+  return <Shown {...shared} />
 }
 
 /** Rendered outside the list, since the pointed-at message changes while the dialog is open. */
@@ -124,8 +110,6 @@ export function MessageDialog(props: {
   close: () => void
 }) {
   const { realm, question, messageId, close } = props
-  if (question === 'history' || question === 'readers' || question === 'report')
-    return <DetailDialog realm={realm} detail={question} messageId={messageId} close={close} />
   if (question === 'delete')
     return (
       <ConfirmDialog
@@ -138,6 +122,7 @@ export function MessageDialog(props: {
         <p>{words.deleteText}</p>
       </ConfirmDialog>
     )
+  if (question !== 'remind') return <DetailDialog realm={realm} detail={question} messageId={messageId} close={close} />
   return (
     <WhenDialog
       title={words.remind}

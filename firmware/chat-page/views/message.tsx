@@ -1,10 +1,13 @@
 /** One message: sender, time, content, reactions, and actions while it is pointed at or focused. */
 
 import { Content } from '../message/content.tsx'
+import { collapse } from '../message-acts.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReceivedMessage } from '../model/types.ts'
-import * as words from '../words/en.ts'
+import { dateAndTime, timeInColumn, timeOfDay } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import { EditMessage } from './edit-message.tsx'
+import { HiddenNotice } from './hidden-notice.tsx'
 import { memo } from './memo.ts'
 import { MessageActions, type MessageQuestion } from './message-actions.tsx'
 import { Face } from './parts.tsx'
@@ -15,60 +18,94 @@ interface ItemProps {
   realm: RealmView
   message: ReceivedMessage
   isTogether: boolean
+  /** Read by the formats of times: a message is rendered again when it changes. */
+  is24Hours: boolean | null
   isUnread: boolean
   isMarked: boolean
   isActive: boolean
   /** True for the tab stop of the list. */
   isStop: boolean
+  /** True for a message of a muted user that is not revealed. */
+  isHidden: boolean
+  /** True for a message with very many elements that is not revealed. */
+  isFolded: boolean
+  reveal: () => void
   isEdited: boolean
+  /** True while the sender edits it elsewhere. */
+  isInEdit: boolean
   setEdited: (id: number | null) => void
   ask: (asked: { question: MessageQuestion; messageId: number }) => void
 }
 
 /** Renders again only if a property has changed, so most of a list is reused. */
 export const MessageItem = memo((props: ItemProps) => {
-  const { realm, message, isTogether, isUnread, isMarked, isActive, isStop, isEdited, setEdited, ask } = props
-  const { id, timestamp, sender_full_name: sender, is_me_message: isMe, reactions } = message
+  const {
+    realm,
+    message,
+    isTogether,
+    isUnread,
+    isMarked,
+    isActive,
+    isStop,
+    isHidden,
+    isFolded,
+    reveal,
+    isEdited,
+    isInEdit,
+    setEdited,
+    ask,
+  } = props
+  const { id, timestamp, reactions, flags } = message
+  const sender = isHidden ? words.mutedPerson : message.sender_full_name
+  const isMe = message.is_me_message && !isHidden
   const time = new Date(timestamp * 1000)
-  const notes = <Notes message={message} />
+  const notes = <Notes message={message} isInEdit={isInEdit} />
   const classes = ['message', isTogether && 'together', isUnread && 'unread', isMarked && 'marked']
   return (
     <article
       data-id={id}
       class={classes.filter(Boolean).join(' ')}
-      aria-label={`${sender}, ${words.timeOfDay(time)}`}
+      aria-label={`${sender}, ${timeOfDay(time)}`}
       tabIndex={isStop ? 0 : -1}
     >
       {isTogether ? (
-        <time class="aside" dateTime={time.toISOString()}>
-          {words.timeOfDay(time)}
+        <time class="aside" dateTime={time.toISOString()} title={dateAndTime(time)}>
+          {timeInColumn(time)}
         </time>
       ) : (
-        <Face person={{ full_name: sender, avatar_url: message.avatar_url }} />
+        <Face person={isHidden ? undefined : { full_name: sender, avatar_url: message.avatar_url }} />
       )}
       <div class="body">
         {!isTogether && (
           <p class="by">
             <strong>{sender}</strong>
             {!isMe && (
-              <time dateTime={time.toISOString()} title={words.dateAndTime(time)}>
-                {words.timeOfDay(time)}
+              <time dateTime={time.toISOString()} title={dateAndTime(time)}>
+                {timeOfDay(time)}
               </time>
             )}
             {!isMe && notes}
           </p>
         )}
-        {isEdited ? (
-          <EditMessage id={id} close={() => setEdited(null)} />
+        {isHidden ? (
+          <HiddenNotice text={words.mutedMessage} reveal={reveal} />
+        ) : isEdited ? (
+          <EditMessage realm={realm} message={message} close={() => setEdited(null)} />
         ) : (
           <div class={isMe ? 'content me' : 'content'} dir="auto">
-            {widgetOf(realm, message) ?? <Content html={message.content} isMe={isMe} />}
+            {isFolded ? (
+              <HiddenNotice text={words.longMessage} reveal={reveal} />
+            ) : flags.includes('collapsed') ? (
+              <HiddenNotice text={words.collapsed} reveal={() => void collapse(message)} />
+            ) : (
+              (widgetOf(realm, message) ?? <Content html={message.content} isMe={isMe} />)
+            )}
             {(isTogether || isMe) && notes}
           </div>
         )}
-        {reactions.length > 0 && <Reactions realm={realm} message={message} />}
+        {!isHidden && reactions.length > 0 && <Reactions realm={realm} message={message} />}
       </div>
-      {isActive && !isEdited && (
+      {isActive && !isEdited && !isHidden && (
         <MessageActions
           realm={realm}
           message={message}
@@ -80,7 +117,8 @@ export const MessageItem = memo((props: ItemProps) => {
   )
 })
 
-function Notes({ message: { flags, last_edit_timestamp: editedS } }: { message: ReceivedMessage }) {
+function Notes({ message, isInEdit }: { message: ReceivedMessage; isInEdit: boolean }) {
+  const { flags, last_edit_timestamp: editedS } = message
   return (
     <>
       {flags.includes('starred') && (
@@ -88,7 +126,9 @@ function Notes({ message: { flags, last_edit_timestamp: editedS } }: { message: 
           ★
         </span>
       )}
-      {editedS !== undefined && <span class="soft edited">({words.edited})</span>}
+      {(isInEdit || editedS !== undefined) && (
+        <span class="soft edited">({isInEdit ? words.editing : words.edited})</span>
+      )}
     </>
   )
 }

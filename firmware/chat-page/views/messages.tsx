@@ -1,17 +1,24 @@
 /**
- * The list of messages, with days, senders, the mark of unread messages, and outgoing ones. It is one tab stop; arrow keys move
- * between messages.
+ * The list of messages, with days, senders, the mark of unread messages, and outgoing ones. It is one tab stop; keys move between
+ * messages and act on them.
  */
 
 import { useState } from 'preact/hooks'
-import { keyOf } from '../model/conversation.ts'
+import { conversationOf, keyOf } from '../model/conversation.ts'
+import { isHeavy } from '../model/element-count.ts'
 import type { MessageList } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReceivedMessage } from '../model/types.ts'
+import { placeOfEdit } from '../model/typists.ts'
+import { fullName } from '../names.ts'
 import { type OutboxMessage, outbox } from '../outbox.ts'
-import * as words from '../words/en.ts'
+import { linkToMessage } from '../quote.ts'
+import { wholeDay } from '../words/format.ts'
+import { words } from '../words/words.ts'
+import { ChannelMark } from './frame.tsx'
 import { MessageItem } from './message.tsx'
 import { MessageDialog, type MessageQuestion } from './message-actions.tsx'
+import { onMessageKey } from './message-keys.ts'
 import { PendingMessage } from './pending.tsx'
 
 const TOGETHER_S = 300 // messages of one sender within five minutes share an avatar
@@ -27,6 +34,7 @@ interface MessagesProps {
 export function Messages({ realm, list, near, pending }: MessagesProps) {
   const { messages, firstUnread } = list
   const [activeId, setActive] = useState<number | null>(null)
+  const [revealed, setRevealed] = useState<ReadonlySet<number>>(new Set())
   const [editedId, setEdited] = useState<number | null>(null)
   const [asked, ask] = useState<{ question: MessageQuestion; messageId: number } | null>(null)
   if (messages.length === 0 && pending.length === 0) return <p class="empty">{words.noMessages}</p>
@@ -38,8 +46,13 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
         const day = dayOf(message)
         const isNewDay = before === undefined || dayOf(before) !== day
         const isNew = message.id === firstUnread
+        const place = list.source.conversation === null ? conversationOf(message, realm.ownId) : null
+        const isElsewhere =
+          place !== null && (before === undefined || keyOf(conversationOf(before, realm.ownId)) !== keyOf(place))
         const isTogether =
           !isNewDay &&
+          !isElsewhere &&
+          before !== undefined &&
           !isNew &&
           before.sender_id === message.sender_id &&
           !message.is_me_message &&
@@ -52,7 +65,12 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
               if (document.querySelector(':popover-open') === null) setActive(message.id)
             }}
             onFocusIn={() => setActive(message.id)}
-            onKeyDown={moveFocus}
+            onKeyDown={(event) =>
+              onMessageKey(event, {
+                ...{ realm, message, activate: () => setActive(message.id), edit: () => setEdited(message.id) },
+                ask: (question) => ask({ question, messageId: message.id }),
+              })
+            }
           >
             {isNewDay && (
               <p class="divider">
@@ -64,15 +82,28 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
                 <span>{words.newMessages}</span>
               </p>
             )}
+            {place !== null && (isElsewhere || isNewDay || isNew) && (
+              <p class="place">
+                {place.kind === 'topic' && <ChannelMark color={realm.channels.get(place.channelId)?.color ?? ''} />}
+                <a class="place-link" href={linkToMessage(realm, message)}>
+                  {fullName(realm, place)}
+                </a>
+              </p>
+            )}
             <MessageItem
               realm={realm}
               message={message}
               isTogether={isTogether}
+              is24Hours={realm.settings.twenty_four_hour_time}
               isUnread={realm.unread.has(message.id)}
               isMarked={message.id === near}
               isActive={message.id === activeId}
               isStop={message.id === stopId}
+              isHidden={realm.mutedUsers.has(message.sender_id) && !revealed.has(message.id)}
+              isFolded={isHeavy(message) && !revealed.has(message.id)}
+              reveal={() => setRevealed(new Set([...revealed, message.id]))}
               isEdited={message.id === editedId}
+              isInEdit={message.sender_id !== realm.ownId && realm.typists.endMs(placeOfEdit(message.id)) !== null}
               setEdited={setEdited}
               ask={ask}
             />
@@ -94,25 +125,11 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
   )
 }
 
-function moveFocus(event: KeyboardEvent): void {
-  const article = event.target
-  if (!(article instanceof HTMLElement) || !article.matches('article')) return
-  const all = [...(article.closest('ol')?.querySelectorAll<HTMLElement>('article[data-id]') ?? [])]
-  const at = all.indexOf(article)
-  const to = { ArrowUp: at - 1, k: at - 1, ArrowDown: at + 1, j: at + 1, Home: 0, End: all.length - 1 }[event.key]
-  const next = to === undefined || event.ctrlKey || event.metaKey || event.altKey ? undefined : all[to]
-  if (next === undefined) return
-  event.preventDefault()
-  next.focus({ preventScroll: true })
-  next.scrollIntoView({ block: 'nearest' })
-}
-
-export function pendingOf({ conversation, messages, hasNewest }: MessageList): OutboxMessage[] {
-  const here = keyOf(conversation)
+export function pendingOf({ source: { key: here }, messages, hasNewest }: MessageList): OutboxMessage[] {
   const all = outbox.value.filter((one) => keyOf(one.conversation) === here)
   if (!hasNewest) return []
   const arrived = new Set(messages.map(({ id }) => id))
   return all.filter(({ id }) => id === null || !arrived.has(id))
 }
 
-const dayOf = ({ timestamp }: ReceivedMessage): string => words.wholeDay(new Date(timestamp * 1000))
+const dayOf = ({ timestamp }: ReceivedMessage): string => wholeDay(new Date(timestamp * 1000))

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 /** The password stays in the input field: no signal, attribute or storage contains it. */
 export function PasswordField(props: {

@@ -3,7 +3,7 @@ import { draftOf, setDraft } from '../drafts.ts'
 import { keyOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import { discard, type OutboxMessage, sendAgain } from '../outbox.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { Face } from './parts.tsx'
 
 export function PendingMessage({ realm, message }: { realm: RealmView; message: OutboxMessage }) {

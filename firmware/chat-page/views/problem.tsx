@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { CallRefused } from '../api.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 
 export function Problem({
   error,

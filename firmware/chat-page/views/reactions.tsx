@@ -1,20 +1,12 @@
 /** Reactions to a message. A click adds or removes one's own. */
 
-import { call } from '../api.ts'
+import { react } from '../message-acts.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReactionOfMessage, ReceivedMessage } from '../model/types.ts'
 import { personName } from '../names.ts'
-import { attempt } from '../problems.ts'
-import * as words from '../words/en.ts'
+import { listOf } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import { EmojiFace } from './emoji-picker.tsx'
-
-type ChosenEmoji = Pick<ReactionOfMessage, 'emoji_name' | 'emoji_code' | 'reaction_type'>
-
-export const react = (messageId: number, isAdded: boolean, emoji: ChosenEmoji): Promise<boolean> => {
-  const { emoji_name, emoji_code, reaction_type } = emoji
-  const values = { emoji_name, emoji_code, reaction_type }
-  return attempt(call(isAdded ? 'POST' : 'DELETE', `/messages/${messageId}/reactions`, values))
-}
 
 export function Reactions({ realm, message }: { realm: RealmView; message: ReceivedMessage }) {
   const groups = new Map<string, { emoji: ReactionOfMessage; people: number[] }>()
@@ -28,7 +20,7 @@ export function Reactions({ realm, message }: { realm: RealmView; message: Recei
     <ul class="reactions">
       {[...groups].map(([key, { emoji, people }]) => {
         const isOwn = people.includes(realm.ownId)
-        const who = words.names(people.map((id) => personName(realm, id)))
+        const who = listOf(people.map((id) => personName(realm, id)))
         return (
           <li key={key}>
             <button

@@ -3,13 +3,13 @@
 import { useSignal } from '@preact/signals'
 import { Field } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { type ConversationRef, INBOX, keyOf, narrowOf } from '../model/conversation.ts'
-import type { RealmView } from '../model/realm.ts'
+import { type ConversationRef, INBOX, keyOf, narrowOf, TOPIC_MAX } from '../model/conversation.ts'
+import { FOLLOWED, MUTED, type RealmView } from '../model/realm.ts'
 import { mayInRealm } from '../model/rights.ts'
 import { linkTo, topicName } from '../names.ts'
 import { go } from '../place.ts'
 import { attempt } from '../problems.ts'
-import * as words from '../words/en.ts'
+import { words } from '../words/words.ts'
 import { ConfirmDialog, FormDialog } from './form-dialog.tsx'
 import { Icon } from './icons.tsx'
 import { MenuItem } from './menu-item.tsx'
@@ -18,10 +18,7 @@ import { Popover } from './popover.tsx'
 type Topic = Extract<ConversationRef, { kind: 'topic' }>
 
 const NO_POLICY = 0
-const MUTED = 1
-const FOLLOWED = 3
 const RESOLVED = '✔ '
-const TOPIC_MAX = 60
 const MARKED_AT_ONCE = 5000 // the API's bound
 
 export function TopicMenu({

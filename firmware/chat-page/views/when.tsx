@@ -4,7 +4,8 @@ import { useSignal } from '@preact/signals'
 import { Action, Dialog, Field } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { noteFailure } from '../connection.ts'
-import * as words from '../words/en.ts'
+import { dateAndTime } from '../words/format.ts'
+import { words } from '../words/words.ts'
 import { Problem } from './problem.tsx'
 
 const HOUR_MS = 3_600_000
@@ -30,7 +31,7 @@ export function WhenDialog(props: {
       <div class="row">
         {suggestions(new Date()).map((time) => (
           <Action key={time.getTime()} kind="small" onClick={() => void take(time)}>
-            {words.dateAndTime(time)}
+            {dateAndTime(time)}
           </Action>
         ))}
       </div>
@@ -60,7 +61,7 @@ function suggestions(now: Date): Date[] {
 }
 
 /** Formats a time for the browser's input field, in the local time zone. */
-function forField(time: Date): string {
+export function forField(time: Date): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
   return `${date}T${two(time.getHours())}:${two(time.getMinutes())}`

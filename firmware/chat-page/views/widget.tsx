@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals'
 import { Action, Field } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { conversationOf } from '../model/conversation.ts'
+import { conversationOf, keyOf } from '../model/conversation.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReceivedMessage } from '../model/types.ts'
 import { type ChoiceButtons, nextIndex, type Poll, readWidget, type TaskList } from '../model/widgets.ts'
 import { personName } from '../names.ts'
-import { send } from '../outbox.ts'
+import { outbox, send } from '../outbox.ts'
 import { attempt } from '../problems.ts'
-import * as words from '../words/en.ts'
+import { listOf } from '../words/format.ts'
+import { words } from '../words/words.ts'
+import { ignoreHeldEnter } from './modifiers.ts'
 
 const OPTION_MAX = 1000 // characters; the server also limits all submessages of a message together
 
@@ -37,7 +39,7 @@ function PollWidget({ realm, message, widget: { question, options } }: WidgetPro
       <legend>{question || words.poll}</legend>
       {options.map(({ key, text, voters }) => {
         const isOwn = voters.includes(realm.ownId)
-        const who = words.names(voters.map((id) => personName(realm, id)))
+        const who = listOf(voters.map((id) => personName(realm, id)))
         return (
           <div class="option" key={key}>
             <button
@@ -73,7 +75,13 @@ function TasksWidget({ realm, message, widget: { title, tasks } }: WidgetProps<T
       <legend>{title || words.tasks}</legend>
       {tasks.map(({ key, text, about, isDone }) => (
         <label class="choice" key={key}>
-          <input type="checkbox" checked={isDone} onChange={() => void submit(message, { type: 'strike', key })} />
+          <input
+            type="checkbox"
+            checked={isDone}
+            onChange={async ({ currentTarget: box }) => {
+              if (!(await submit(message, { type: 'strike', key }))) box.checked = isDone
+            }}
+          />
           <span class={isDone ? 'done' : undefined}>
             {text}
             {about && <span class="soft"> {about}</span>}
@@ -86,18 +94,31 @@ function TasksWidget({ realm, message, widget: { title, tasks } }: WidgetProps<T
 }
 
 function ChoicesWidget({ realm, message, widget: { heading, choices } }: WidgetProps<ChoiceButtons>) {
+  const conversation = conversationOf(message, realm.ownId)
+  const sent = outbox.value.filter((one) => one.refusal === null && keyOf(one.conversation) === keyOf(conversation))
   return (
-    <fieldset class="widget">
+    <fieldset class="widget" onKeyDown={ignoreHeldEnter} onClickCapture={ignoreSecondClick}>
       <legend>{heading}</legend>
       <div class="row">
-        {choices.map(({ label, reply }) => (
-          <Action key={label} kind="small" onClick={() => void send(conversationOf(message, realm.ownId), reply)}>
+        {choices.map(({ label, reply }, at) => (
+          <Action
+            key={at}
+            kind="small"
+            busy={sent.some(({ content }) => content === reply) && label}
+            about={reply === label ? undefined : reply}
+            onClick={() => void send(conversation, reply)}
+          >
             {label}
           </Action>
         ))}
       </div>
     </fieldset>
   )
+}
+
+/** The first click of a double click may have been answered before the second. */
+function ignoreSecondClick(event: MouseEvent): void {
+  if (event.detail > 1) event.stopPropagation()
 }
 
 function AddRow({ label, add }: { label: string; add: (text: string) => Promise<boolean> }) {

@@ -1,4 +1,10 @@
-/** All texts of the page. A translation is another file with the same names. */
+/**
+ * All texts of the page in English. To add a word, add it here and, with the same name, to `de.ts` beside it, which the type check
+ * compares with this file. Modules read it as `words.name` of `words.ts`, within a function: the language can change while the page is
+ * open. A word with a number or a name in it is a function. Numbers, dates and lists come from `format.ts`.
+ */
+
+import { dateAndTime, dayShort, listOf, number, timeAgo } from './format.ts'
 
 export const product = 'Coffer'
 export const skip = 'Skip to the content'
@@ -31,6 +37,9 @@ export const email = 'E-mail'
 export const password = 'Password'
 export const fullName = 'Your name'
 export const device = 'Name of this device'
+export const deviceOn = (browser: string, system: string) => `${browser} on ${system}`
+export const unknownBrowser = 'Browser'
+export const unknownSystem = 'a computer'
 export const deviceHint = 'You see it in the list of your sessions.'
 export const remember = 'This is my device: stay signed in for 30 days after the last use'
 export const wrongPassword = 'The e-mail or the password is wrong.'
@@ -60,10 +69,95 @@ export const sealedText =
 export const unreachableTitle = 'No connection'
 export const unreachableText = 'The server does not answer. This page tries again by itself.'
 export const offline = 'No connection. Trying again…'
+export const offlineSince = (at: Date): string =>
+  `No connection. This is the state of ${dateAndTime(at)}. Trying again…`
 
+export const recent = 'Recent conversations'
+export const feed = 'All messages'
+export const filters = 'Filters'
+export const unreadOnly = 'Unread'
+export const withOwn = 'With messages of yours'
+export const withMuted = 'Muted ones, too'
+export const noConversations = 'No conversations.'
+export const olderConversations = 'Older conversations'
+export const mutedPerson = 'Muted user'
+export const mutedMessage = 'You have muted the sender of this message.'
+export const shortcuts = 'Keyboard shortcuts'
+export const shortcutTexts = [
+  ['n', 'next unread conversation'],
+  ['p', 'next unread direct conversation'],
+  ['Shift N', 'next unread topic that you follow'],
+  ['Ctrl K', 'go to a conversation, channel or person'],
+  ['Shift I', 'inbox'],
+  ['t', 'recent conversations'],
+  ['a', 'all messages'],
+  ['Shift P', 'all direct messages'],
+  ['*', 'starred messages'],
+  ['d', 'drafts'],
+  ['/', 'search'],
+  ['q', 'find a channel'],
+  ['w', 'find people'],
+  ['Esc', 'home view; from the box: to the newest message'],
+  ['Ctrl [', 'as Esc'],
+  ['F6, Shift F6', 'next and previous area of the page'],
+  ['j, k, arrows', 'next and previous message or row'],
+  ['Home; End, Shift G', 'first and last message'],
+  ['Shift J, Shift K', 'one page down and up'],
+  ['c', 'new topic'],
+  ['x', 'new direct message'],
+  ['r, Enter', 'reply'],
+  ['Shift R', 'direct message to the sender'],
+  ['@', 'reply with a mention of the sender'],
+  ['>', 'quote the message'],
+  ['Ctrl .', 'from the box to its conversation'],
+  ['Alt P', 'preview of the text in the box'],
+  ['e', 'edit the message'],
+  ['m', 'move the message'],
+  ['i', 'more for the message'],
+  ['s', 'conversation of the message, then its channel'],
+  ['z', 'the message in its conversation'],
+  ['u', 'profile of the sender'],
+  ['v', 'open the picture'],
+  ['+', 'react with thumbs up'],
+  ['=', 'add to the first reaction, or take it back'],
+  [':', 'choose a reaction'],
+  ['Ctrl S', 'star the message, or take the star away'],
+  ['Shift U', 'mark as unread from here on'],
+  ['-', 'collapse or expand the message'],
+  ['Shift H', 'edit history'],
+  ['Shift V', 'who has read the message'],
+  ['Shift M', 'menu of the topic: follow, mute and more'],
+  ['?', 'this list'],
+] as const
+export const switchTo = 'Go to'
+export const collapsed = 'Collapsed.'
+export const collapse = 'Collapse'
+export const expand = 'Expand'
+export const move = 'Move'
+export const moveModes = {
+  change_one: 'this message only',
+  change_later: 'this and the later messages of its topic',
+  change_all: 'all messages of its topic',
+}
+export const longMessage = 'This message is very long.'
+export const aboutOf = (realm: string) => `About ${realm}`
+export const aboutStorage = 'Storage'
+export const aboutStorageText =
+  'All messages and files are encrypted on the disk. Without an unlock of the appliance nobody can read them.'
+export const aboutReaders = 'Access of owners'
+export const aboutOwnersRead = 'Owners can export all messages, also of private channels and direct conversations.'
+export const aboutNoOwners =
+  'Owners cannot read private channels and direct conversations of others, and export them only with the consent of each person.'
+export const aboutRetention = 'Retention'
+export const aboutDays = (days: number) =>
+  `Messages are deleted after ${days === 1 ? 'one day' : `${number(days)} days`}, unless a channel has its own rule.`
+export const aboutForever = 'Messages stay, unless a channel has its own rule.'
+export const aboutOwners = 'Owners'
+export const aboutVersion = 'Version'
+export const aboutVersionText = (version: string, level: number) => `${version}, feature level ${level}`
 export const inboxEmpty = 'Nothing is unread.'
 export const inboxNoChannels = 'You are in no channel yet.'
-export const unread = (count: number) => `${count} unread`
+export const unread = (count: number) => `${number(count)} unread`
 export const mentioned = 'You are mentioned'
 export const channelTopics = (name: string) => `Topics of #${name}`
 export const channelNoTopics = 'No topics yet. Write the first message.'
@@ -73,11 +167,19 @@ export const topic = 'Topic'
 export const notes = 'Notes to yourself'
 export const unknownPerson = 'Unknown user'
 
+export const availabilities = { active: 'Active', idle: 'Idle' }
+export const profile = 'Profile'
+export const lastActive = (agoS: number) => `Active ${timeAgo(agoS)}`
+export const typing = (all: readonly string[], count: number) =>
+  count === 1 ? `${all[0]} is typing…` : `${listOf(all)} are typing…`
+export const severalTyping = 'Several people are typing…'
+export const editing = 'editing…'
+
 export const messages = 'Messages'
 export const noMessages = 'No messages yet.'
 export const newMessages = 'New'
 export const edited = 'edited'
-export const toNewest = (count: number) => (count === 0 ? 'To the newest message' : `${count} new below`)
+export const toNewest = (count: number) => (count === 0 ? 'To the newest message' : `${number(count)} new below`)
 export const problemTitle = 'The action failed'
 export const problemOffline = 'The server did not answer.'
 
@@ -90,7 +192,7 @@ export const onItsWay = 'Your message, on its way'
 export const edit = 'Edit'
 export const discard = 'Discard'
 export const notSent = 'Not sent'
-export const tooLong = (most: number) => `The message is longer than ${most} characters.`
+export const tooLong = (most: number) => `The message is longer than ${number(most)} characters.`
 export const sendsByEnter = 'Enter sends, Shift and Enter begin a new line.'
 export const sendsByButton = 'Ctrl and Enter send.'
 export const reactionBy = (emoji: string, who: string) => `${emoji}: ${who}`
@@ -98,15 +200,24 @@ export const drafts = 'Drafts'
 export const noDrafts = 'Nothing is begun and not sent.'
 export const outbox = 'Not sent'
 export const scheduled = 'Scheduled'
+export const editScheduled = 'Edit the scheduled message'
 export const reminders = 'Reminders'
-export const refusedCount = (count: number) => `${count} not sent`
+export const refusedCount = (count: number) => `${number(count)} not sent`
 export const signOutLoses = (count: number) =>
   count === 1
     ? 'One message is not sent yet and would be lost.'
-    : `${count} messages are not sent yet and would be lost.`
+    : `${number(count)} messages are not sent yet and would be lost.`
 export const signOutAnyway = 'Sign out and lose them'
 
 export const devices = 'Devices'
+/** By `ShellState`. */
+export const shells = {
+  none: 'This device stores the newest messages, encrypted, for a start without a connection.',
+  installed: 'This device stores the newest messages, encrypted, and starts without a connection.',
+  refused:
+    'This device stores the newest messages, encrypted. It cannot start without a connection, be installed or get push notifications: this browser does not trust the certificate of the server. Ask the administrator of the appliance for a certificate of a trusted authority.',
+}
+export const keepsNothing = 'This device stores no messages.'
 export const devicesLead = 'Everything that is signed in to your account. What you revoke ends at once.'
 export const sessions = 'Browsers'
 export const apiKeys = 'Apps and programs'
@@ -117,8 +228,7 @@ export const revokeNamed = (name: string) => `Revoke ${name}`
 export const revokeTitle = (name: string) => `Revoke ${name}?`
 export const revokeText = 'It is signed out at once, and what it keeps of the chat is deleted at its next contact.'
 export const revokeThis = 'You are signed out here.'
-export const sinceAndUsed = (since: Date, used: Date) =>
-  `Signed in ${shortDay.format(since)}, last used ${shortDay.format(used)}`
+export const sinceAndUsed = (since: Date, used: Date) => `Signed in ${dayShort(since)}, last used ${dayShort(used)}`
 
 export const settings = 'Settings'
 export const settingsSections = {
@@ -191,12 +301,16 @@ export const userSettings = {
   send_stream_typing_notifications: 'Show others that you write in a channel',
   send_read_receipts: 'Show others what you have read',
   allow_private_data_export: 'Allow administrators to export your private messages',
+  default_language: 'Language',
   timezone: 'Time zone',
+  receives_typing_notifications: 'Show who is typing',
   twenty_four_hour_time: 'Clock',
   enter_sends: 'Enter sends a message',
   enable_drafts_synchronization: 'Keep drafts on the server',
   web_mark_read_on_scroll_policy: 'Mark messages as read on scrolling',
   web_home_view: 'First view',
+  web_left_sidebar_show_channel_folders: 'Show folders of channels in the sidebar',
+  web_inbox_show_channel_folders: 'Show folders of channels in the inbox',
   desktop_icon_count_display: 'Unread count in the title',
 }
 export const topicPolicies = { 1: 'that you take part in', 2: 'in which you write', 3: 'that you start', 4: 'never' }
@@ -209,6 +323,33 @@ export const emailVisibilities = {
 }
 export const markReadPolicies = { 1: 'always', 2: 'in topics and direct conversations', 3: 'never' }
 export const homeViews = { inbox: 'Inbox', recent: 'Recent conversations', all_messages: 'All messages' }
+export const newDirectMessage = 'New direct message'
+export const allowNotifications = 'Allow notifications'
+export const notificationsUndecided = 'This browser asks for your permission before it shows notifications.'
+export const notificationsDenied =
+  'This browser shows no notifications of this page. Permit them in its settings for this site.'
+export const newMessage = 'New message'
+export const openToRead = 'Open the chat to read it'
+export const whilePageIsClosed = 'While this page is closed'
+export const pushThisBrowser = 'Notify me in this browser'
+export const pushHint = (hosts: readonly string[], hasContent: boolean): string =>
+  `The push service of your browser delivers the notifications. It learns when you get one, but neither sender nor text${
+    hasContent ? ', which are encrypted for your browser' : ''
+  }. Permitted push services: ${hosts.join(', ')}.`
+export const pushIsOff = 'The administrator of the server has listed no push services.'
+export const pushNeedsDevice =
+  'Sign out, and sign in with “This is my device”. Otherwise this browser keeps nothing that a notification needs.'
+export const pushNotPossible =
+  'This browser cannot get notifications while the page is closed: it does not trust the certificate of the server, or has no push service.'
+export const pushServiceFailed = (reason: string): string =>
+  `The push service of this browser does not answer: ${reason}`
+export const pushTest = 'Send a test'
+export const pushTesting = 'Sending…'
+export const pushTested = 'Notifications of this page arrive in this browser.'
+export const pushTestedBy = (status: number): string =>
+  status >= 200 && status < 300
+    ? 'The push service has accepted the notification.'
+    : `The push service has refused the notification with the status ${status}.`
 export const iconCounts = {
   1: 'all messages',
   2: 'direct messages, mentions, followed topics',
@@ -226,10 +367,10 @@ export const mutedNobody = 'You have muted nobody.'
 export const mute = 'Mute'
 export const unmute = 'Unmute'
 export const noTopicPolicies = 'You follow and mute no topic.'
-export const visibilityPolicies: Readonly<Record<number, string>> = { 1: 'muted', 2: 'unmuted', 3: 'followed' }
+export const visibilityPolicies = { 1: 'muted', 2: 'unmuted', 3: 'followed' }
 export const filesUsed = (size: string) => `Your files take ${size}.`
 export const fileAbout = (size: string, time: Date, messages: number) =>
-  `${size}, ${shortDay.format(time)}, in ${messages === 1 ? 'one message' : `${messages} messages`}`
+  `${size}, ${dayShort(time)}, in ${messages === 1 ? 'one message' : `${number(messages)} messages`}`
 export const removeFileText = 'Messages that link to it show a dead link.'
 
 export const newBot = 'New bot'
@@ -261,7 +402,7 @@ export const pickerHint = 'Enter takes the first one.'
 export const removeFromList = (name: string) => `Remove ${name}`
 export const newDirect = 'New direct message'
 export const writeMessage = 'Write a message'
-export const roles: Readonly<Record<number, string>> = {
+export const roles = {
   100: 'Owner',
   200: 'Administrator',
   300: 'Moderator',
@@ -280,7 +421,7 @@ export const theirContent = 'Messages and profile'
 export const keepContent = 'Keep them'
 export const deleteContent = 'Delete them for ever'
 export const groups = 'Groups'
-export const systemGroups: Readonly<Record<string, string>> = {
+export const systemGroups = {
   'role:owners': 'Owners',
   'role:administrators': 'Administrators and above',
   'role:moderators': 'Moderators and above',
@@ -297,9 +438,9 @@ export const noChannels = 'There is no such channel.'
 export const settingsOf = (name: string) => `Settings of ${name}`
 export const openChannel = 'Open the channel'
 export const privateChannel = 'private'
-export const subscriberCount = (count: number) => (count === 1 ? 'one subscriber' : `${count} subscribers`)
-export const subscribers = (count: number) => `Subscribers ${count}`
-export const andOthers = (count: number) => `and ${count} others`
+export const subscriberCount = (count: number) => (count === 1 ? 'one subscriber' : `${number(count)} subscribers`)
+export const subscribers = (count: number) => `Subscribers ${number(count)}`
+export const andOthers = (count: number) => `and ${number(count)} others`
 export const joinChannel = 'Join'
 export const joinNamed = (name: string) => `Join ${name}`
 export const leave = 'Leave'
@@ -361,7 +502,7 @@ export const mentions = 'Mentions'
 export const starredMessages = 'Starred messages'
 export const ownReacted = 'Your messages with reactions'
 export const pictures = 'Pictures'
-export const resultCount = (count: number) => (count === 1 ? 'One message' : `${count} messages`)
+export const resultCount = (count: number) => (count === 1 ? 'One message' : `${number(count)} messages`)
 export const noResults = 'No message matches.'
 export const older = 'Older ones'
 export const operators = {
@@ -395,7 +536,7 @@ export const organizationSections = {
   domains: 'Domains',
   exports: 'Exports',
 }
-export type OrganizationSection = keyof typeof organizationSections
+export type OrganizationSectionName = keyof typeof organizationSections
 export const notForYou = 'Only administrators change the organization.'
 export const cannotUndo = 'Nobody can bring it back.'
 export const editNamed = (name: string) => `Edit ${name}`
@@ -443,8 +584,8 @@ export const noInvitations = 'No invitation is open.'
 export const linkForSeveral = 'Link for several people'
 export const sendLinkAgain = 'Renew'
 export const invitationAbout = (role: string, by: string, end: Date | null) =>
-  `${role}, by ${by}, ${end === null ? 'does not end' : `until ${shortDay.format(end)}`}`
-export const realmPermissions: readonly (readonly [title: string, rights: Readonly<Record<string, string>>])[] = [
+  `${role}, by ${by}, ${end === null ? 'does not end' : `until ${dayShort(end)}`}`
+export const realmPermissions = [
   [
     'Joining',
     {
@@ -488,7 +629,7 @@ export const realmPermissions: readonly (readonly [title: string, rights: Readon
       can_add_custom_emoji_group: 'Add emoji',
     },
   ],
-]
+] as const
 export const realmSettings = {
   allow_message_editing: 'Messages can be edited',
   message_content_edit_limit_seconds: 'Time to edit',
@@ -509,11 +650,12 @@ export const realmSettings = {
   enable_guest_user_indicator: 'Mark guests',
   enable_guest_user_dm_warning: 'Warn before a direct message to a guest',
   enable_spectator_access: 'Everybody on the web reads web-public channels',
-  default_language: 'Language',
+  default_language: 'Language of new accounts',
   emails_restricted_to_domains: 'Only addresses of listed domains join',
   disallow_disposable_email_addresses: 'No disposable addresses',
   waiting_period_threshold: 'Days until a new member is a full member',
   message_retention_days: 'Delete messages after days (-1: never)',
+  page_offline_days: 'Days that devices keep messages without a connection (0: nothing is kept)',
   new_stream_announcements_stream_id: 'New channels are announced in',
   signup_announcements_stream_id: 'New accounts are announced in',
   moderation_request_channel_id: 'Reports go to (a private channel)',
@@ -535,10 +677,6 @@ export const realmTopicsPolicies = [
   ['allow_empty_topic', 'allowed'],
   ['disable_empty_topic', 'not allowed'],
 ] as const
-export const languages = [
-  ['en', 'English'],
-  ['de', 'Deutsch'],
-] as const
 export const accounts = 'Accounts'
 export const forOwners = 'Set by owners'
 export const notices = 'Notices'
@@ -551,14 +689,20 @@ export const defaultChannels = 'New people are subscribed to'
 export const newDefaultChannel = 'Add a channel'
 export const noDefaultChannels = 'No channel.'
 export const removeDefaultText = 'Who is subscribed stays.'
+export const channelGroups = 'Groups of channels, by name'
+export const newChannelGroup = 'New group of channels'
+export const noChannelGroups = 'No groups of channels.'
+export const folder = 'Folder'
 export const folders = 'Folders'
+export const otherChannels = 'Other channels'
 export const newFolder = 'New folder'
 export const noFolders = 'No folders.'
 export const newGroup = 'New group'
 export const noGroups = 'No groups.'
 export const members = 'Members'
+export const subgroups = 'Groups whose members are members'
 export const membersOf = (name: string) => `Members of ${name}`
-export const memberCount = (count: number) => (count === 1 ? 'one member' : `${count} members`)
+export const memberCount = (count: number) => (count === 1 ? 'one member' : `${number(count)} members`)
 export const permissionsOf = (name: string) => `Permissions of ${name}`
 export const deactivateGroupText = 'Nobody can be mentioned by a deactivated group, and it gives no rights.'
 export const groupPermissions = {
@@ -600,6 +744,10 @@ export const patternHint = 'As in: #(?P<id>[0-9]+)'
 export const urlTemplate = 'Address'
 export const urlTemplateHint = 'As in: https://tickets.example.org/{id}'
 export const exampleText = 'Example'
+export const reverseTemplate = 'Text of a pasted address'
+export const reverseTemplateHint = 'As in: #{id}. A pasted address becomes this text. Needs an example.'
+export const alternativeTemplates = 'Other addresses of the same thing'
+export const alternativeTemplatesHint = 'One a line. They become the text, too, when they are pasted.'
 export const playgroundsLead = 'Code blocks in a language get a link to a place that runs it.'
 export const newPlayground = 'New playground'
 export const noPlaygrounds = 'No playgrounds.'
@@ -617,7 +765,7 @@ export const exportTypes = {
   full_with_consent: 'These, and private ones of people who agreed',
   full_without_consent: 'Everything',
 }
-export const consents = (count: number, all: number) => `${count} of ${all} people have agreed.`
+export const consents = (count: number, all: number) => `${number(count)} of ${number(all)} people have agreed.`
 export const makeExport = 'Make an export'
 export const refresh = 'Refresh'
 export const noExports = 'No exports.'
@@ -631,7 +779,7 @@ export const addReaction = 'Add a reaction'
 export const findEmoji = 'Find an emoji'
 export const noEmoji = 'No emoji has that name.'
 export const emojiGroups = 'Groups of emoji'
-const EMOJI_GROUPS: Readonly<Record<string, string>> = {
+export const emojiGroupNames = {
   smileys_emotion: 'Smileys and emotion',
   people_body: 'People and body',
   animals_nature: 'Animals and nature',
@@ -642,7 +790,7 @@ const EMOJI_GROUPS: Readonly<Record<string, string>> = {
   symbols: 'Symbols',
   flags: 'Flags',
 }
-export const emojiGroup = (name: string | null) => (name === null ? 'Popular and own' : (EMOJI_GROUPS[name] ?? name))
+export const popularEmoji = 'Popular and own'
 export const quote = 'Quote'
 export const said = (mention: string, link: string) => `${mention} [said](${link})`
 export const more = 'More'
@@ -686,7 +834,7 @@ export const when = 'When'
 export const dismiss = 'Close'
 export const add = 'Add'
 export const poll = 'Poll'
-export const vote = (option: string, count: number) => `${option}: ${count} votes`
+export const vote = (option: string, count: number) => `${option}: ${number(count)} ${count === 1 ? 'vote' : 'votes'}`
 export const newOption = 'New option'
 export const tasks = 'Tasks'
 export const newTask = 'New task'
@@ -706,36 +854,10 @@ export const partMissing = 'A part of this page is missing. Load the page again.
 export const preview = 'Preview'
 export const schedule = 'Schedule'
 export const suggestionList = 'Suggestions'
-export const suggestions = (count: number) => `${count} suggestions: arrows and Enter choose`
+export const suggestions = (count: number) => `${number(count)} suggestions: arrows and Enter choose`
 export const wildcard = 'notifies everybody here'
 export const commands = {
   me: 'says what you do',
   poll: 'asks a question; one option a line',
   todo: 'begins a list of tasks; one a line',
 }
-
-const LANGUAGE = 'en'
-const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-const day = new Intl.DateTimeFormat(LANGUAGE, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
-const shortDay = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium' })
-const both = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
-const list = new Intl.ListFormat(LANGUAGE, { type: 'unit' })
-
-export const timeOfDay = (time: Date): string => clock.format(time)
-export const wholeDay = (time: Date): string => day.format(time)
-export const dateAndTime = (time: Date): string => both.format(time)
-export const dayShort = (time: Date): string => shortDay.format(time)
-export const timeIn = (time: Date, timeZone: string): string =>
-  new Intl.DateTimeFormat(LANGUAGE, {
-    weekday: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-    timeZone,
-  }).format(time)
-const KB = 1000
-const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 1 })
-
-export const bytes = (count: number): string =>
-  count < KB * KB ? `${number.format(Math.ceil(count / KB))} KB` : `${number.format(count / KB / KB)} MB`
-export const names = (all: readonly string[]): string => list.format(all)

@@ -4,8 +4,12 @@
  */
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { after } from 'node:test'
+import { connect } from 'node:tls'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { defined } from '../../../firmware/base/defined.ts'
 import { startProfile } from '../../../tools/browser.ts'
 import { WAIT_MS_MAX } from '../../console/browser.ts'
 import { childrenOf, commandLineOf } from '../../support/proc.ts'
@@ -33,8 +37,15 @@ interface PageWindow {
   height?: number
   dark?: boolean
   touch?: boolean
+  /** Language of the browser: a BCP 47 tag. */
+  locale?: string
   profile?: string
+  /** True if the browser trusts the certificate of the server. Needs a profile. */
+  trusted?: boolean
 }
+
+/** The browser's own line when a page asks for a service worker: tests take certificates that it does not trust. */
+const NO_SERVICE_WORKER = /^An (SSL certificate|unknown) error occurred when fetching the script\.$/
 
 const profiles = new Set<BrowserContext>()
 after(async () => {
@@ -43,17 +54,30 @@ after(async () => {
 
 /** A window of its own: nothing is shared with another. 401 of a browser without a session is no fault. */
 export async function visitPage(browser: Browser, port: number, window: PageWindow = {}): Promise<PageVisit> {
-  const { path = '/', width = 1280, height = 860, dark = false, touch = false, statuses = [], profile } = window
+  const {
+    path = '/',
+    width = 1280,
+    height = 860,
+    dark = false,
+    touch = false,
+    locale = 'en-US',
+    statuses = [],
+    profile,
+    trusted = false,
+  } = window
   const origin = `https://127.0.0.1:${port}`
   const options = {
-    ignoreHTTPSErrors: true,
+    ignoreHTTPSErrors: !trusted,
     viewport: { width, height },
     colorScheme: dark ? ('dark' as const) : ('light' as const),
     reducedMotion: 'reduce' as const,
     hasTouch: touch,
+    locale,
     permissions: ['clipboard-read', 'clipboard-write'],
   }
-  const context = await (profile === undefined ? browser.newContext(options) : startProfile(profile, options))
+  const context = await (profile === undefined
+    ? browser.newContext(options)
+    : startProfile(profile, options, trusted ? await publicKeyHash(port) : undefined))
   if (profile !== undefined) {
     profiles.add(context)
     context.on('close', () => profiles.delete(context))
@@ -71,6 +95,7 @@ export async function visitPage(browser: Browser, port: number, window: PageWind
   })
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return
+    if (!trusted && NO_SERVICE_WORKER.test(message.text())) return
     const status = /status of (\d{3})/.exec(message.text())?.[1]
     const isFault = status === undefined || !allowed.has(Number(status))
     if (isFault && !(here.mayBeAway && message.text().includes('net::ERR_'))) faults.push(`console: ${message.text()}`)
@@ -108,6 +133,20 @@ export async function visitPage(browser: Browser, port: number, window: PageWind
     await context.close()
     assert.deepEqual(faults, [])
   }
+}
+
+const keyHashes = new Map<number, string>()
+
+async function publicKeyHash(port: number): Promise<string> {
+  const known = keyHashes.get(port)
+  if (known !== undefined) return known // a held server does not answer
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const key = defined(socket.getPeerX509Certificate()).publicKey.export({ type: 'spki', format: 'der' })
+  socket.destroy()
+  const hash = createHash('sha256').update(key).digest('base64')
+  keyHashes.set(port, hash)
+  return hash
 }
 
 export async function signIn(page: Page, email: string, password: string, remember = true): Promise<void> {

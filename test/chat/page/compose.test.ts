@@ -24,6 +24,12 @@ test('a text is saved as a snippet, replaced, inserted where the cursor is, and 
   const open = () => page.getByRole('button', { name: 'Snippets' }).click()
   const saveAs = async (title: string) => {
     await open()
+    // Until the list is there, the page does not know that the title is taken.
+    await page
+      .getByText('None yet.')
+      .or(page.getByRole('button', { name: title, exact: true }))
+      .first()
+      .waitFor()
     await page.getByLabel('Save the text as').fill(title)
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: title, exact: true }).waitFor()
@@ -108,6 +114,8 @@ test('a button of a bot answers in the conversation of its message', async () =>
           choices: [
             { type: 'multiple_choice', reply: 'begin now', long_name: 'Begin', short_name: 'b' },
             { type: 'multiple_choice', reply: 'begin later', long_name: 'Later', short_name: 'l' },
+            { type: 'multiple_choice', reply: 'do not begin', long_name: '', short_name: 'Never' },
+            { type: 'multiple_choice', reply: 'ask me again', long_name: '', short_name: '' },
           ],
         },
       }),
@@ -121,6 +129,16 @@ test('a button of a bot answers in the conversation of its message', async () =>
   await page.setViewportSize(WIDE)
   await page.getByRole('button', { name: 'Later' }).click()
   await page.getByRole('article').filter({ hasText: 'begin later' }).waitFor()
-  assert.deepEqual(await house.saidIn('buttons'), ['Begin the drill?', 'begin later'])
+  const choices = page.getByRole('group', { name: 'Begin the drill?' }).getByRole('button')
+  assert.deepEqual(await choices.allTextContents(), ['Begin', 'Later', 'Never', 'ask me again'])
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  await page.getByRole('button', { name: 'Later' }).focus()
+  await press('Tab', 'Enter')
+  await page.getByRole('article').filter({ hasText: 'do not begin' }).waitFor()
+  await press('Tab', 'Space')
+  await page.locator('article[data-id]').filter({ hasText: 'ask me again' }).nth(1).waitFor()
+  assert.deepEqual(await house.saidIn('buttons'), ['Begin the drill?', 'begin later', 'do not begin', 'ask me again'])
   await here.end()
 })

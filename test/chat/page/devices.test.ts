@@ -40,7 +40,7 @@ test('devices lists browsers and programs; one that is revoked ends at once, wit
 
   const { page } = desk
   await openDevices(page)
-  await page.getByText('This browser').waitFor()
+  await page.getByText('This browser', { exact: true }).waitFor()
   await examineAll(page, 'devices')
   await page.setViewportSize({ width: 1280, height: 860 })
   await page.getByRole('button', { name: 'Revoke A phone' }).click()

@@ -48,7 +48,10 @@ test('entry script and style are small, and the same sources give the same bytes
   for (const script of onDemand) assert.ok(script <= 60 * KB, `${script} bytes of script on demand`)
   assert.deepEqual(Buffer.from((await buildChatPage()).bytes), Buffer.from(built.bytes))
   for (const input of Object.keys(built.metafile.inputs))
-    assert.match(input, /^(firmware\/(chat-page|web)|node_modules\/(preact|@preact\/signals|@preact\/signals-core))\//)
+    assert.match(
+      input,
+      /^(?:firmware\/(?:(?:chat-page|web)\/|base\/defined\.ts$)|node_modules\/(?:highlight\.js|preact|@preact\/signals|@preact\/signals-core)\/)/,
+    )
   const html = Buffer.from(built.files[0]!.content).toString()
   assert.doesNotMatch(html, /<style|style=|<script>|onload|https?:|\/page\/(main|style|icon)\./)
 })
@@ -76,26 +79,65 @@ test('four addresses have the one HTML, others none', async () => {
     assert.equal(await get(path), null, path)
 })
 
+test('the HTML is that of the first language that the browser asks for, and whose words the page has', async () => {
+  const htmlIn = async (language?: string) =>
+    (await get('/', language === undefined ? {} : { 'accept-language': language }))!.bytes.toString()
+  const [english, german] = [await htmlIn('en'), await htmlIn('de')]
+  assert.notEqual(english, german)
+  for (const header of [
+    undefined,
+    '',
+    'fr',
+    '*',
+    'en-US',
+    'en, de',
+    'fr;q=1, en;q=0.9, de;q=0.8',
+    'de;q=0',
+    'de;q=x;,;;',
+  ])
+    assert.equal(await htmlIn(header), header === 'de;q=x;,;;' ? german : english, header)
+  for (const header of ['de-AT', 'DE', 'en;q=0.5, de;q=0.9', 'fr, de;q=0.7, en;q=0.3', ' de-CH , en;q=0.1'])
+    assert.equal(await htmlIn(header), german, header)
+})
+
 test('every file comes plain and compressed, with a strong etag of its own', async () => {
-  for (const { path, content, type } of built.files) {
-    const plain = (await get(path, { 'accept-encoding': 'gzip, br;q=0' }))!
-    const small = (await get(path, { 'accept-encoding': 'gzip, br' }))!
+  for (const { path, content, type, language = '' } of built.files) {
+    const wanted = { 'accept-language': language }
+    const plain = (await get(path, { 'accept-encoding': 'gzip, br;q=0', ...wanted }))!
+    const small = (await get(path, { 'accept-encoding': 'gzip, br', ...wanted }))!
     assert.deepEqual(plain.bytes, Buffer.from(content), path)
     assert.deepEqual(brotliDecompressSync(small.bytes), Buffer.from(content))
     assert.equal(small.headers.get('content-encoding'), 'br')
     for (const { headers, bytes } of [plain, small]) {
       assert.equal(headers.get('content-type'), type)
       assert.equal(headers.get('content-length'), String(bytes.length))
-      assert.equal(headers.get('vary'), 'accept-encoding')
+      assert.equal(headers.get('vary'), language === '' ? 'accept-encoding' : 'accept-encoding, accept-language')
       assert.equal(headers.get('x-content-type-options'), 'nosniff')
       assert.match(headers.get('etag')!, /^"[^"]+"$/)
-      if (path !== '/') assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+      const isNamedByContent = path !== '/' && path !== '/service-worker.js'
+      const lifetime = isNamedByContent ? 'public, max-age=31536000, immutable' : 'no-cache'
+      assert.equal(headers.get('cache-control'), lifetime)
     }
     assert.notEqual(plain.headers.get('etag'), small.headers.get('etag'))
-    const unchanged = (await get(path, { 'accept-encoding': 'br', 'if-none-match': small.headers.get('etag')! }))!
+    const conditions = { 'accept-encoding': 'br', 'if-none-match': small.headers.get('etag')!, ...wanted }
+    const unchanged = (await get(path, conditions))!
     assert.deepEqual([unchanged.status, unchanged.bytes.length], [304, 0])
     assert.equal((await get(path, { 'if-match': '"x"' }))!.status, 412)
   }
+})
+
+test('the service worker stores every file of the page, and the policy permits its address alone', async () => {
+  const stored = new Set<string>()
+  for (const language of ['en', 'de']) {
+    const [html, worker] = await Promise.all(
+      ['/', '/service-worker.js'].map((path) => get(path, { 'accept-language': language })),
+    )
+    const paths = [...worker!.bytes.toString().matchAll(/"(\/page\/[^"]+)"/g)].map(([, path]) => path!)
+    for (const [, path] of html!.bytes.toString().matchAll(/"(\/page\/[^"]+)"/g)) assert.ok(paths.includes(path!), path)
+    for (const path of paths) stored.add(path)
+  }
+  for (const { path } of built.files) if (path.startsWith('/page/')) assert.ok(stored.has(path), path)
+  assert.match((await get('/'))!.headers.get('content-security-policy')!, /; trusted-types coffer$/)
 })
 
 test('the manifest has the name of the organization once that is open', async () => {

@@ -24,19 +24,24 @@ export interface House {
   killChat(): Promise<void>
 }
 
-/** A browser and a house for the tests of a file. `furnish` runs once the house has started. */
-export async function openHouse(furnish: (house: House) => Promise<void> = async () => {}) {
+type Furnish = (house: House) => Promise<void>
+
+/** A browser and a house for the tests of a file. */
+export async function openHouse(furnish?: Furnish) {
   const browser = await launchBrowser()
+  after(() => browser.close())
+  return { browser, house: startHouse(furnish) }
+}
+
+/** A house for the tests of a file. `furnish` runs once it has started. */
+export function startHouse(furnish: Furnish = async () => {}): House {
   const house = createHouse()
   before(async () => {
     await house.start()
     await furnish(house)
   })
-  after(async () => {
-    await browser.close()
-    await house.stop()
-  })
-  return { browser, house }
+  after(() => house.stop())
+  return house
 }
 
 interface OwnedHouse extends House {

@@ -5,21 +5,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { examineAll } from '../../console/examine.ts'
-import { type Account, ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { addBen, BEN, BEN_PASSWORD, type Ben } from './ben.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const BEN = 'ben@example.org'
-const BEN_PASSWORD = 'words of ben becker'
 const SECTIONS = [
   ...['Organization', 'Accounts', 'Invitations', 'Permissions', 'Rules', 'New accounts', 'Channels and folders'],
   ...['Groups', 'Bots', 'Emoji', 'Profile fields', 'Linkifiers', 'Playgrounds', 'Domains', 'Exports'],
 ]
 
-let ben: Account
+let ben: Ben
 const { browser, house } = await openHouse(async (house) => {
-  await house.post('/users', { email: BEN, full_name: 'Ben Becker', password: BEN_PASSWORD })
-  ben = await keyOf(house.port, BEN, BEN_PASSWORD)
+  ben = await addBen(house, { isInChannel: false })
 })
 
 const WIDE = { width: 1280, height: 860 }
@@ -182,7 +180,7 @@ test('settings, rules and permissions of the organization are saved at once and 
   const { page } = here
   await page.getByLabel('Name', { exact: true }).fill('Example & Sons')
   await page.getByLabel('Name', { exact: true }).press('Enter')
-  await other.page.getByText('Example & Sons').waitFor()
+  await other.page.getByText('Example & Sons', { exact: true }).waitFor()
   await section(page, 'Rules')
   await page.getByLabel('Time to edit').selectOption('one day')
   await page.getByLabel('Show who has read a message').check()
@@ -284,7 +282,7 @@ test('groups, folders, fields, linkifiers, playgrounds, domains and emoji are ad
   await section(page, 'Linkifiers')
   await add('New linkifier', { Pattern: '#(?P<id>[0-9]+)', Address: 'https://tickets.example.org/{id}' })
   await page.getByRole('button', { name: /^Edit/ }).click()
-  await dialog(page).getByLabel('Address').fill('https://t.example.org/{id}')
+  await dialog(page).getByLabel('Address', { exact: true }).fill('https://t.example.org/{id}')
   await save(page)
   await page.getByText('https://t.example.org/{id}').waitFor()
 

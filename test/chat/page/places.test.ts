@@ -5,18 +5,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { examineAll } from '../../console/examine.ts'
-import { type Account, ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
+import { addBen, BEN, BEN_PASSWORD, type Ben } from './ben.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const BEN = 'ben@example.org'
-const BEN_PASSWORD = 'words of ben becker'
-
-let ben: Account
+let ben: Ben
 const { browser, house } = await openHouse(async (house) => {
-  await house.post('/users', { email: BEN, full_name: 'Ben Becker', password: BEN_PASSWORD })
+  ben = await addBen(house, { isInChannel: false })
   await house.post('/users', { email: 'anna@example.org', full_name: 'Anna Adler', password: 'words of anna adler' })
-  ben = await keyOf(house.port, BEN, BEN_PASSWORD)
 })
 
 const WIDE = { width: 1280, height: 860 }

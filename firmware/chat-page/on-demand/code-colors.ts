@@ -1,0 +1,3 @@
+/** Colors of code, in a script of their own. */
+
+export { colorCode } from '../message/code-colors.ts'

@@ -1,0 +1,126 @@
+/** Lists of messages while events come: firmware/chat-page/model, against a real chat, without a browser. */
+
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { conversationOf } from '../../../firmware/chat-page/model/conversation.ts'
+import { createMessageList, type ListSource, NEWEST, sourceOf } from '../../../firmware/chat-page/model/message-list.ts'
+import { applyEvent, createRealmView } from '../../../firmware/chat-page/model/realm.ts'
+import { recentConversations } from '../../../firmware/chat-page/model/recent.ts'
+import type { QueueEvent } from '../../../firmware/chat-page/model/types.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
+const channel = rig.channel('general', [hamlet, ophelia])
+const { signal } = new AbortController()
+const EVERYTHING: ListSource = { key: 'all', conversation: null, narrow: [], holds: () => true }
+
+const realFetch = globalThis.fetch
+afterEach(() => {
+  globalThis.fetch = realFetch
+})
+
+/** Calls of the page go to the chat of this file. `meanwhile` runs between an answer and its arrival. */
+function answer(meanwhile: () => Promise<unknown> = async () => {}): void {
+  globalThis.fetch = async (input) => {
+    const url = new URL(String(input), 'https://chat')
+    const body = await hamlet.get(url.pathname.replace('/api/v1', ''), Object.fromEntries(url.searchParams))
+    await meanwhile()
+    return new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } })
+  }
+}
+
+async function open() {
+  const queue = await hamlet.register({
+    client_capabilities: { notification_settings_null: true, empty_topic_name: true, bulk_message_deletion: true },
+  })
+  const realm = createRealmView(queue.snapshot)
+  const read = async () => {
+    for (const event of (await queue.events()) as QueueEvent[]) applyEvent(realm, event)
+  }
+  return { realm, read }
+}
+
+const send = async (topic: string, content = 'x'): Promise<number> =>
+  (await ophelia.post('/messages', { type: 'stream', to: channel.id, topic, content })).id
+const topicOf = (topic: string) => sourceOf({ kind: 'topic', channelId: channel.id, topic }, hamlet.user.id)
+
+test('changes whose events come before the answer to the fetch are in the list, once', async () => {
+  const { realm, read } = await open()
+  const [edited, deleted, moved] = [await send('late'), await send('late'), await send('late')]
+  await read()
+  const list = createMessageList(topicOf('late'), hamlet.user.id, () => {})
+  realm.lists.add(list)
+  answer(async () => {
+    await send('late', 'written meanwhile')
+    await ophelia.patch(`/messages/${edited}`, { content: 'edited meanwhile' })
+    await rig.owner.delete(`/messages/${deleted}`)
+    await rig.owner.patch(`/messages/${moved}`, { topic: 'elsewhere', propagate_mode: 'change_one' })
+    await ophelia.post(`/messages/${edited}/reactions`, { emoji_name: 'tada' })
+    await read()
+  })
+  await list.open(null, signal)
+  assert.deepEqual(
+    list.messages.map(({ content, reactions }) => [content.replace(/<[^>]*>/g, ''), reactions.length]),
+    [
+      ['edited meanwhile', 1],
+      ['written meanwhile', 0],
+    ],
+  )
+  assert.equal(list.hasNewest, true)
+})
+
+test('a message that comes while the newest page is fetched is not lost', async () => {
+  const { realm, read } = await open()
+  const first = await send('pages')
+  for (let n = 0; n < 80; n++) await send('pages')
+  await read()
+  const list = createMessageList(topicOf('pages'), hamlet.user.id, () => {})
+  realm.lists.add(list)
+  answer()
+  await list.open(first, signal)
+  assert.deepEqual([list.messages.length, list.hasNewest], [51, false])
+  let id = 0
+  answer(async () => {
+    id = await send('pages', 'the newest')
+    await read()
+  })
+  await list.fetchNewer(signal)
+  assert.deepEqual([list.messages.length, list.messages.at(-1)?.id, list.hasNewest], [82, id, true])
+})
+
+test('recent conversations follow what is sent, moved and deleted', async () => {
+  const { realm, read } = await open()
+  const list = createMessageList(EVERYTHING, hamlet.user.id, () => {}, {
+    ...{ firstEachSide: 5, page: 5, max: 50, elements: Number.POSITIVE_INFINITY },
+  })
+  realm.lists.add(list)
+  answer()
+  await send('one')
+  const two = await send('two')
+  await hamlet.post('/messages', { type: 'stream', to: channel.id, topic: 'one', content: 'y' })
+  await read()
+  await list.open(NEWEST, signal)
+  const names = () =>
+    recentConversations(list.messages, hamlet.user.id).map(({ newest, senderIds }) => [newest.subject, ...senderIds])
+  const [me, other] = [hamlet.user.id, ophelia.user.id]
+  assert.deepEqual(names().slice(0, 2), [
+    ['one', me, other],
+    ['two', other],
+  ])
+  await hamlet.post('/messages', { type: 'direct', to: [other], content: 'z' })
+  await read()
+  const [newest] = recentConversations(list.messages, me)
+  assert.deepEqual(newest?.conversation, { kind: 'direct', userIds: [other] })
+  await rig.owner.patch(`/messages/${two}`, {
+    ...{ topic: 'three', propagate_mode: 'change_one', send_notification_to_new_thread: false },
+  })
+  await read()
+  assert.deepEqual(names()[2], ['three', other])
+  await rig.owner.delete(`/messages/${two}`)
+  await read()
+  assert.equal(
+    recentConversations(list.messages, me).some(({ newest }) => ['two', 'three'].includes(newest.subject)),
+    false,
+  )
+  assert.deepEqual(conversationOf(list.messages[0] ?? assert.fail(), me).kind, 'topic')
+})
