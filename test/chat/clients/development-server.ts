@@ -12,7 +12,7 @@ import { type Account, ask } from '../support/process.ts'
 
 const PORT = 9991
 const API = '/api/v1'
-/** What contract 11.2 sends besides; a strict decoder of upstream's answers would see nothing else. */
+/** Members that contract 11.2 adds. A strict decoder of upstream's answers would see nothing else. */
 const SENT_BESIDES = /,"can_remove_subscribers_group_id":\d+/g
 
 interface DevelopmentServer {

@@ -95,7 +95,7 @@ async function liveTests(): Promise<Map<string, Result>> {
   return results
 }
 
-/** What its tests expect to find: contract 10.3. Without limits of rates, which its client does not survive when it posts. */
+/** Users and channels that its tests expect: contract 10.3. Without rate limits: its client fails on them when it posts. */
 async function peopled(t: TestContext): Promise<{ port: number; accounts: readonly Account[] }> {
   const rig = await openTestChat({ clock: createClock() })
   t.after(rig.close)

@@ -68,7 +68,7 @@ async function furnished(t: TestContext): Promise<TestChat> {
   return chat
 }
 
-/** As a second owner, who has been there with a browser; gives his key. */
+/** Makes a second owner who has signed in by a browser. Returns their key. */
 async function makeTester({ owner }: TestChat): Promise<string> {
   const make = async (email: string, full_name: string): Promise<number> =>
     (await owner.post('/users', { email, full_name, password: TESTER.password })).user_id

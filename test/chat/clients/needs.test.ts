@@ -1,5 +1,5 @@
 /**
- * What published clients cannot do without, by name and type: contract section 10.2. The official app refuses an answer in
+ * Members that published clients require, by name and type: contract section 10.2. The official app refuses an answer in
  * which one of these is missing or of another type, and the terminal client ends.
  */
 
@@ -86,7 +86,7 @@ const unread = z.object({
   old_unreads_missing: flag,
 })
 
-/** What the official app takes for granted in the answer of E6. */
+/** Members that the official app requires in the answer of E6. */
 const appSnapshot = z.object({
   queue_id: text,
   last_event_id: int,

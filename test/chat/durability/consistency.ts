@@ -1,4 +1,4 @@
-/** What must agree in a database, whatever happened to it. */
+/** Invariants of a chat database after any failure. */
 
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'

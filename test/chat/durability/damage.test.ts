@@ -128,7 +128,7 @@ for (const name of DATABASES)
     for (const [at, other] of tried) {
       const after = open(copy(log, other), name)
       assert.ok(after.commits < commits, `byte ${at} of ${bytes.length}: ${after.commits} of ${commits}`)
-      const isSaid = after.logged.some((line) => line.includes(`The log of ${name} `))
+      const isSaid = after.logged.some((line) => line.includes(`the log of ${name} `))
       assert.ok(isSaid, `byte ${at} of ${bytes.length}: ${after.logged}`)
       // The last change looks as if the power had cut it off.
       if (after.commits < commits - 1) assert.equal(after.logEnd, 'damaged', `byte ${at} of ${bytes.length}`)

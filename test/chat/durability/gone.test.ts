@@ -1,5 +1,5 @@
 // @test long 30
-/** What a deleted message said is nowhere in the database when the answer is sent, be its pages opened: contract sections 7.4, 12. */
+/** The text of a deleted message is nowhere in the decrypted pages once the answer is sent: contract sections 7.4, 12. */
 
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, statSync } from 'node:fs'

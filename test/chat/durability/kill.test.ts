@@ -49,7 +49,7 @@ test(`what was answered survives ${KILLS} kills`, { timeout: 1_200_000 }, async 
 const SEARCHES = ['herring', 'tea', 'teap', 'edited', '日本', '"tea 3"', 'file', 'herring tea'] as const
 const NEWEST = 200 // messages looked at; of those before, nothing has changed since the last time
 
-/** Of the newest messages those that a plain filter finds. */
+/** The newest messages that a plain filter finds. */
 async function expectSearchable({ chat, owner }: TestChat): Promise<void> {
   const { store } = chat.realm
   const rows = store

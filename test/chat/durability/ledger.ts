@@ -1,11 +1,11 @@
-/** What a sender that is killed has said, and whether the chat that is opened afterwards has it. */
+/** Compares the messages of a killed sender with the chat that is opened afterwards. */
 
 import assert from 'node:assert/strict'
 import type { Realm } from '../../../firmware/chat/realm/model/realm.ts'
 import type { Flag } from '../../../firmware/chat/store/flags.ts'
 import { fileIn } from './consistency.ts'
 
-/** What it began and did not say the end of may have happened or not. */
+/** A request without an answer may have taken effect or not. */
 export type Line =
   | { did: 'start' }
   | { did: 'sent' | 'editing' | 'edited'; id: number; content: string }
@@ -15,7 +15,7 @@ export type Line =
 
 const FILE_BYTES_MAX = 1_200_000 // more than is written in one transaction
 
-/** Of the file of that name; as long as the name says, one byte or a good MiB. */
+/** Content of the file of that name. The name decides the length: one byte, or a little more than a MiB. */
 export function contentOf(name: string): Buffer<ArrayBuffer> {
   const turn = Number(name.split('-')[1])
   return Buffer.alloc(1 + ((turn * 130_003) % FILE_BYTES_MAX), `${name} `)

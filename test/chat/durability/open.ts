@@ -10,7 +10,7 @@ import { type Chat, createChat } from '../../../firmware/chat/process/chat.ts'
 import { MEMORY_DIRECTORY } from '../../support/tools.ts'
 import { CHAT_KEY } from '../support/chat.ts'
 
-/** What it logs goes to `logged`. Throws as createChat does. */
+/** Collects log lines in `logged`. Throws as createChat does. */
 export function openQuietly(directory: string, chatKey = CHAT_KEY, logged: string[] = []): Chat {
   const write = (level: string) => (source: string, message: string) =>
     void logged.push(`${level} ${source}: ${message}`)

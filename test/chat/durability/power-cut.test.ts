@@ -127,10 +127,10 @@ function diskOf(directory: string): Disk {
   return { 'chat.db': read('chat.db'), 'files.db': read('files.db') }
 }
 
-/** What lies between the two ends is partly there. */
+/** Keeps a part of the bytes between the two ends. */
 const tornLog = (log: Buffer, from: number, to: number): Buffer => mixed(log.subarray(0, from), log.subarray(0, to))
 
-/** Of the sectors that differ each is the old or the new one; beyond the old end also zeros, or the file ends before. */
+/** Takes each differing sector from the old or the new file. Beyond the old end it may be zeros, or the file ends before it. */
 function mixed(before: Buffer, after: Buffer): Buffer {
   const bytes = Buffer.alloc(after.length)
   before.copy(bytes)

@@ -1,5 +1,5 @@
 // @test long 30
-/** What strangers and people who have gone may try at the chat's port, over TLS, as in tools/attack at the appliance's. */
+/** Attacks by strangers and former users on the port of the chat, over TLS, like tools/attack on that of the appliance. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

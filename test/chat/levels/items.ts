@@ -1,5 +1,5 @@
 /**
- * What the history mentions of each level in its parts 2 (fields), 4 (endpoints), 5 (signing in), 6 (events) and 7 (errors), a
+ * Mentions of each level in the history, in its parts 2 (fields), 4 (endpoints), 5 (signing in), 6 (events) and 7 (errors), a
  * row each: how it looks now, to a client of that level, and to one of the level before. Contract section 8.1.
  */
 

@@ -1,9 +1,9 @@
-/** What clients of older levels are told of what came after 460: contract section 8.3. */
+/** Changes after level 460 for clients of older levels: contract section 8.3. */
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
-import { LATER_CHANGES } from '../../../firmware/chat/levels/later-changes.ts'
+import { LATER_CHANGES } from '../../../firmware/chat/levels/changes-from-461.ts'
 import { contractTable } from '../support/contract.ts'
 import { LATER_ITEMS } from './later.ts'
 import { asking, type Furnished, furnish } from './rig.ts'

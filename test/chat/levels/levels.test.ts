@@ -1,4 +1,4 @@
-/** What clients of older levels are told: contract section 8, a test for each mention of items.ts. */
+/** Answers and events for clients of older levels: contract section 8, a test for each mention of items.ts. */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'

@@ -22,7 +22,7 @@ export interface Furnished {
   admin: Client
   hamlet: Client
   cordelia: Client
-  /** A guest, who may see only whom he shares a channel with. */
+  /** A guest who sees only users with whom they share a channel. */
   polonius: Client
   verona: Channel
   venice: Channel
@@ -147,7 +147,7 @@ export interface Ask extends Furnished {
   code(method: string, path: string, values?: Values, by?: Client): Promise<string>
   /** Whole, as old clients have it; the same for every probe of a level. */
   snapshot(): Promise<Json>
-  /** What a queue of that level hears of these types, or of all, while `act` is done by clients of now. */
+  /** Returns the events of these types, or of all, that a queue of that level gets while current clients `act`. */
   events(types: string[] | null, act: () => Promise<unknown>, options?: { by?: Client; can?: Values }): Promise<Json[]>
 }
 

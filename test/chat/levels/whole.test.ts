@@ -153,6 +153,7 @@ const WITHOUT_GATE = [
   /<message>\.local_message_id: not described$/,
   /<reminders\/|<channel_folder\/|<navigation_view\//,
   /\.is_deleted: not described$/,
+  /\.realm_page_offline_days: not described$/,
 ]
 
 const description = readDescription()
@@ -232,7 +233,7 @@ test('a queue keeps the level that it was registered with, also over a stop and 
   )
 })
 
-test('whoever ends his own account with a call of an older level is answered', async (t) => {
+test('a user who deactivates their own account by a request of an older level gets an answer', async (t) => {
   const rig = await openTestChat()
   t.after(() => rig.close())
   const hamlet = rig.account('hamlet')

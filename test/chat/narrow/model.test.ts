@@ -37,7 +37,7 @@ interface Message {
   text: string
 }
 
-/** What a reader would say of a message if he looked at each. */
+/** Properties of each message for one reader. */
 interface Reader {
   client: Client
   id: number

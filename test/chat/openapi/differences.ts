@@ -43,6 +43,7 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/^POST \/register\.max_reminder_note_length: not described$/, '415'],
   [/^POST \/register\.realm_welcome_message_custom_text: not described$/, '416'],
   [/^POST \/register\.realm_send_channel_events_messages: not described$/, '434'],
+  [/^POST \/register\.realm_page_offline_days: not described$/, 'ours; contract 2.6'],
   [/^POST \/register\.server_report_message_types: not described$/, '435'],
   [/^POST \/register\.realm_owner_full_content_access: not described$/, '438'],
   [/^POST \/register\.(?:tenor_api_key|gif_rating_policy_options|realm_gif_rating_policy): not described$/, '442, 453'],

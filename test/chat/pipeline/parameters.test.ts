@@ -15,7 +15,7 @@ before(async () => {
   botKey = (await rig.owner.post('/bots', { full_name: 'Alerts', short_name: 'alerts', bot_type: 2 })).api_key
 })
 
-/** Of each kind of value some; the first that a parameter takes stands for it where another one is tried. */
+/** Values of each kind. The first one that a parameter accepts is its value while another parameter is tested. */
 const SAMPLES = [
   '1',
   'x',

@@ -1,5 +1,5 @@
 /**
- * What a search finds, once more and plainly: contract sections 5.2 and 12. A text is a row of words, and of runs of Han and
+ * A plain second implementation of search: contract sections 5.2 and 12. A text is a row of words, and of runs of Han and
  * kana, in which any piece is found. Nothing of it is shared with what it is compared with.
  */
 

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openTestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig } = await chatSuite()
 
 const APART = 70_000 // less than one range; two of them are more
 
-test('a search finds what is many ids away, from either end and from the middle', async (t) => {
-  const rig = await openTestChat()
-  t.after(() => rig.close())
+test('a search finds what is many ids away, from either end and from the middle', async () => {
   rig.channel('Denmark', [rig.owner])
   const { store } = rig.chat.realm
   const ids: number[] = []
