@@ -26,6 +26,8 @@ const ACTS: Readonly<Record<string, string>> = {
   'DELETE /keys/{id}/label': 'remove a label',
   'PUT /keys/{id}/restrictions/tags/{tag}': 'add a tag to a key',
   'DELETE /keys/{id}/restrictions/tags/{tag}': 'remove a tag from a key',
+  'POST /keys/{id}/versions': 'add a version to a key',
+  'PUT /keys/{id}/versions': 'limit the versions of a key',
   'POST /users': 'add a user',
   'POST /users/{namespace}~': 'add a user',
   'PUT /users/{user}': 'add a user',
@@ -48,6 +50,15 @@ const ACTS: Readonly<Record<string, string>> = {
   'PUT /config/network': 'change the network',
   'PUT /config/ntp': 'change the time server',
   'PUT /config/outgoing': 'change outgoing connections',
+  'PUT /config/mail': 'change where alerts are mailed',
+  'POST /config/mail/test': 'test the mail of alerts',
+  'PUT /config/acme': 'change how certificates are ordered',
+  'POST /config/acme/renew': 'order a certificate',
+  acme: 'install an ordered certificate',
+  'PUT /config/syslog': 'change the log server',
+  'PUT /config/syslog/tls/cert.pem': 'install a certificate for the log server',
+  'POST /config/syslog/tls/csr.pem': 'request a certificate for the log server',
+  'POST /config/syslog/tls/generate': 'generate a new key for the log server',
   'POST /config/outgoing/test': 'test an outgoing connection',
   'PUT /config/time': 'set the clock',
   'PUT /config/vocabulary': 'change the names in answers',
@@ -117,7 +128,7 @@ const PAST: Readonly<Record<string, string>> = {
 /** `make a key` as `Made a key`. */
 function done(act: string): string {
   const text = act.replace(/^\w+/, (verb) => PAST[verb] ?? `${verb.replace(/e$/, '')}ed`)
-  return text[0]!.toUpperCase() + text.slice(1)
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** `Tried to unlock: refused (403)`. */

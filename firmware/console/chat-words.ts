@@ -31,6 +31,17 @@ export const accessOn = 'Owners may read them'
 export const accessOff = 'Owners may not read them'
 export const hosts = 'Hosts that outgoing webhooks may reach'
 export const hostsHint = 'For example hooks.example.org:8443, separated by spaces. Leave empty for none.'
+export const pushHosts = 'Push services that browsers are notified by'
+export const pushHostsHint =
+  'For example fcm.googleapis.com updates.push.services.mozilla.com web.push.apple.com *.notify.windows.com. Leave empty for none.'
+export const pushContact = 'Contact for push services'
+export const pushContactHint = 'For example mailto:operator@example.org. Each push service gets this address.'
+export const pushContent = 'Sender and text in notifications'
+export const pushContentOn = 'Included, encrypted for the browser'
+export const pushContentOff = 'Not included, the browser fetches them'
+
+export const port = 'Port of the chat'
+export const portText = 'With 443 people type no port. All clients connect again.'
 
 export const token = 'Sign-in by token'
 export const tokenText = 'People sign in with a JSON Web Token of your identity provider.'

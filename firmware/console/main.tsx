@@ -2,18 +2,15 @@
 
 import type { ComponentChildren } from 'preact'
 import { render } from 'preact'
+import { defined } from '../base/defined.ts'
 import { applyTheme } from '../web/theme.ts'
 import { emptyPassphrases, watchIdle } from './idle.ts'
-import { loadOnDemand } from './load-on-demand.ts'
-import { AccountPage } from './pages/account.tsx'
 import { AuditPage } from './pages/audit.tsx'
-import { BackupPage } from './pages/backup.tsx'
 import { KeyPage } from './pages/key.tsx'
 import { KeysPage } from './pages/keys.tsx'
 import { NamespacePage, NamespacesPage } from './pages/namespaces.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { RestorePage } from './pages/restore.tsx'
-import { SettingsPage } from './pages/settings.tsx'
 import { NeedsAccount, SignInPage } from './pages/sign-in.tsx'
 import { FailedPage, TrialPage, UnreachablePage } from './pages/states.tsx'
 import { SystemPage } from './pages/system.tsx'
@@ -21,7 +18,7 @@ import { UnlockPage } from './pages/unlock.tsx'
 import { UserPage, UsersPage } from './pages/users.tsx'
 import { isSettingUp, WelcomePage, WizardPage } from './pages/wizard.tsx'
 import { Frame, Title, type ViewName, type ViewProps } from './parts/frame.tsx'
-import { useLoad, Waiting } from './parts/loading.tsx'
+import { onDemand } from './parts/on-demand.tsx'
 import { route, to, watchRoute } from './routes.ts'
 import {
   accountFor,
@@ -46,16 +43,6 @@ interface View {
   readonly also?: () => boolean
 }
 
-type OnDemand = Awaited<ReturnType<typeof loadOnDemand>>
-
-function onDemand(pick: (parts: OnDemand) => View['page']): View['page'] {
-  return function OnDemand(props) {
-    const loaded = useLoad(async () => ({ View: pick(await loadOnDemand()) }), [])
-    const found = loaded.value.value
-    return found === null ? <Waiting of={loaded} /> : <found.View {...props} />
-  }
-}
-
 const ADMINISTRATOR: Need = { roles: ['Administrator'] }
 
 /** In the order of the navigation. */
@@ -70,15 +57,19 @@ const VIEWS: Readonly<Record<ViewName, View>> = {
     also: () => isRootAdministrator.value,
     page: onDemand(({ MetricsPage }) => MetricsPage),
   },
-  backup: { need: { roles: ['Backup'], root: true }, also: () => isRootAdministrator.value, page: BackupPage },
+  backup: {
+    need: { roles: ['Backup'], root: true },
+    also: () => isRootAdministrator.value,
+    page: onDemand(({ BackupPage }) => BackupPage),
+  },
   restore: { need: ROOT_ADMINISTRATOR, page: RestorePage },
   update: { need: ROOT_ADMINISTRATOR, page: onDemand(({ UpdatePage }) => UpdatePage) },
   certificate: { need: ROOT_ADMINISTRATOR, page: onDemand(({ CertificatePage }) => CertificatePage) },
   chat: { need: ROOT_ADMINISTRATOR, page: onDemand(({ ChatPage }) => ChatPage) },
   cluster: { need: ROOT_ADMINISTRATOR, page: onDemand(({ ClusterPage }) => ClusterPage) },
-  settings: { need: ROOT_ADMINISTRATOR, page: SettingsPage },
+  settings: { need: ROOT_ADMINISTRATOR, page: onDemand(({ SettingsPage }) => SettingsPage) },
   system: { need: ROOT_ADMINISTRATOR, page: SystemPage },
-  account: { need: { roles: ['Operator', 'Administrator'] }, page: AccountPage },
+  account: { need: { roles: ['Operator', 'Administrator'] }, page: onDemand(({ AccountPage }) => AccountPage) },
 }
 const NAMES = Object.keys(VIEWS) as ViewName[]
 
@@ -144,5 +135,6 @@ addEventListener('pagehide', () => {
   signOutAll('left')
   emptyPassphrases()
 })
-document.getElementById('app')!.textContent = ''
-render(<Page />, document.getElementById('app')!)
+const app = defined(document.getElementById('app'))
+app.textContent = ''
+render(<Page />, app)

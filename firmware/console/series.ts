@@ -1,5 +1,7 @@
 /** Rates of counters over time, and the chart line of a series. */
 
+import { defined } from '../base/defined.ts'
+
 export type Numbers = Readonly<Record<string, number>>
 
 export interface Sample {
@@ -10,7 +12,7 @@ export interface Sample {
 /** Increase of a counter per second between two samples; 0 if a restart has reset the counter. */
 export function rates(taken: readonly Sample[], of: (numbers: Numbers) => number): number[] {
   return taken.slice(1).map((sample, at) => {
-    const before = taken[at]!
+    const before = defined(taken[at])
     return Math.max(0, of(sample.numbers) - of(before.numbers)) / ((sample.at - before.at) / 1000)
   })
 }

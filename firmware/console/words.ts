@@ -222,18 +222,18 @@ export const overviewUsers = 'Users'
 export const overviewLast = 'Last ten lines of the audit log'
 export const overviewAttention = 'Needs attention'
 export const overviewFine = 'Nothing needs attention.'
-export const overviewNoBackup = 'No backup passphrase is set, so no backup can be made.'
-export const overviewNeverBackup = 'No complete backup is on record.'
-export const overviewOldBackup = (text: string) => `The last complete backup is ${text} old.`
-export const overviewExpires = (days: number) => `The TLS certificate expires in ${days} days.`
-export const overviewExpired = 'The TLS certificate has expired.'
 export const overviewClockOff = (text: string) => `The appliance’s clock is ${text} of this computer’s.`
-export const overviewFellBack = (text: string) => `The last update was rolled back: ${text}`
 export const overviewMend = {
+  audit: 'Export the audit log',
+  chat: 'View the chat',
+  cluster: 'View the cluster',
+  store: 'Restore a backup',
+  system: 'View the system',
   backup: 'Set a passphrase',
   makeBackup: 'Make a backup',
   certificate: 'Renew the certificate',
   clock: 'Set the clock',
+  syslog: 'View the log server',
   update: 'View updates',
 }
 export const overviewYou = 'Your accounts'
@@ -414,6 +414,41 @@ export const settingsIpv6Gateway = 'IPv6 gateway'
 export const settingsTime = 'Time server'
 export const settingsNtpIp = 'Address of an NTP server'
 export const settingsNtsName = 'Name of an NTS server'
+export const settingsInterfaces = 'Transit API'
+export const settingsInterfacesText =
+  "OpenBao's and Vault's transit API over the same keys, on this port below /v1/, for programs that know it. A change holds for this node alone."
+export const settingsTransit = 'Transit API'
+export const settingsOff = 'off'
+export const settingsOn = 'on'
+export const settingsTokenHours = 'Lifetime of login tokens in hours (1 to 768)'
+export const syslog = 'Log server over TLS'
+export const syslogText =
+  'The server confirms what it has, and lines of the audit log that it has not confirmed are sent again, also after a restart and while the appliance is locked. A key for a client certificate is made with coffer config syslog tls generate.'
+export const syslogServer = 'Name of the log server over TLS'
+export const syslogServerHint = 'A host name or an IP address. Empty for none.'
+export const syslogPort = 'Port for TLS'
+export const syslogSend = 'Lines to send'
+export const syslogSendAll = 'the audit log and the log'
+export const syslogSendAudit = 'the audit log'
+export const syslogSendLog = 'the log'
+export const syslogFingerprints = 'Fingerprints of its certificate'
+export const syslogFingerprintsHint =
+  'Up to four such as sha-256:0A:1B:…, separated by spaces. Empty: its name and authority are verified.'
+export const syslogStatus = ({
+  state,
+  confirmed,
+  waiting,
+  problem,
+}: {
+  state: string
+  confirmed: number
+  waiting: number
+  problem?: string
+}): string => {
+  if (state === 'off') return 'Nothing is sent.'
+  const progress = `Confirmed up to line ${confirmed} of the audit log; ${waiting} ${waiting === 1 ? 'line waits' : 'lines wait'}.`
+  return problem === undefined ? progress : `${problem}. ${progress}`
+}
 export const outgoing = 'Outgoing connections'
 export const outgoingText =
   'How the appliance reaches other hosts, for webhooks of the chat. Further authorities are set with coffer config outgoing --authorities FILE.'
@@ -523,10 +558,14 @@ const omissions: Record<string, string> = {
   'namespace-quotas': 'the quotas of namespaces',
   interfaces: 'the switch of the transit API',
   'access-keys': 'access keys',
+  'key-versions': 'versions of keys',
   ntp: 'the time server',
   console: 'the setting that switches this page off',
   'cluster-tls': 'the key and certificate for members of a cluster',
   outgoing: 'the settings of outgoing connections',
+  acme: 'the settings of ACME',
+  syslog: 'the settings of the log server over TLS',
+  mail: 'where alerts are mailed',
 }
 const omissionWords = (names: readonly string[]) => names.map((name) => omissions[name] ?? name).join(', ')
 export const backupWillOmit = (names: readonly string[]) =>
@@ -615,6 +654,22 @@ export const accountPassphrase = 'Change my passphrase'
 export const accountPassphraseText = 'You stay signed in, with the new passphrase.'
 export const accountSetting = 'Changing…'
 export const accountDone = 'Your passphrase is changed.'
+export const accessKeys = 'Access keys'
+export const accessKeysText =
+  'Tokens for programs that use the transit API. They do not expire, and act with your rights until you delete them.'
+export const accessKeysNone = 'You have no access keys.'
+export const accessKeysName = 'Name of the access key'
+export const accessKeysMake = 'Create an access key'
+export const accessKeysMaking = 'Creating…'
+export const accessKeysOnce = 'Copy the token now. It is not shown again.'
+export const accessKeysToken = 'Token'
+export const accessKeysShell = 'Commands for a shell'
+export const accessKeysDelete = 'Delete'
+export const accessKeysDeleteNamed = (name: string) => `Delete the access key ${name}`
+export const accessKeysDeleteText = 'Programs that use this access key are refused from now on.'
+export const usersAccessKeysText =
+  'Tokens of the transit API that the user has made. Only the user can make one; you can delete them.'
+export const usersAccessKeysNone = 'The user has no access keys.'
 export const accountTags = 'My tags'
 export const accountNoTags = 'No tags: you cannot use tagged keys.'
 

@@ -52,7 +52,7 @@ test('an incomplete backup is announced, named, and not the last one on the over
   await heading(page, 'Sign in')
   await signIn(page, 'admin', ADMIN.slice(ADMIN.indexOf(':') + 1))
   await heading(page, 'Overview')
-  await page.getByText('No complete backup is on record.').waitFor()
+  await page.getByText('No complete backup was ever made.').waitFor()
 
   await open(page, 'Backup')
   await page.getByLabel('Format', { exact: true }).selectOption('coffer')
@@ -60,7 +60,7 @@ test('an incomplete backup is announced, named, and not the last one on the over
   await page.getByText(/\.backup, .*: complete\./).waitFor()
   await open(page, 'Overview')
   await page.getByText('Last complete backup').waitFor()
-  assert.equal(await page.getByText('No complete backup is on record.').count(), 0)
+  assert.equal(await page.getByText('No complete backup was ever made.').count(), 0)
   await here.end()
 })
 

@@ -14,9 +14,9 @@ import type { Appliance } from '../support/suite.ts'
 /** In CI the computer does other things as well. */
 export const WAIT_MS_MAX = process.env.CI === 'true' ? 120_000 : 30_000
 
-/** At the top of a file whose every test needs the browser. */
-export async function launchBrowser(): Promise<Browser> {
-  const browser = await startBrowser()
+/** At the top of a file whose every test needs the browser. `flags` of Chromium's command line. */
+export async function launchBrowser(...flags: string[]): Promise<Browser> {
+  const browser = await startBrowser(...flags)
   if (browser !== null) return browser
   assert.notEqual(process.env.CI, 'true', 'no browser: .ci/run installs it')
   test('every test of this file', { skip: `to run this: sudo apt install ${BROWSER_PACKAGES}` }, () => {})

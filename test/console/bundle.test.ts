@@ -24,12 +24,12 @@ test('the page has at most 120 KB of script, 60 KB more on demand, 20 KB of styl
   assert.doesNotMatch(first.html, /<style|style=|<script>|onload|https?:(?!\/\/www\.w3\.org)/)
 })
 
-test('the page is made of itself, of firmware/client, firmware/web and preact, and client of itself', async () => {
+test('the page is made of itself, firmware/client, firmware/web, base/defined.ts and preact, and client of itself', async () => {
   const { metafile } = await buildConsole()
   for (const [file, { imports }] of Object.entries(metafile.inputs)) {
     assert.match(
       file,
-      /^(firmware\/(console|client|web)|node_modules\/(preact|@preact\/signals|@preact\/signals-core))\//,
+      /^(?:firmware\/(?:(?:console|client|web)\/|base\/defined\.ts$)|node_modules\/(?:preact|@preact\/signals|@preact\/signals-core)\/)/,
     )
     if (!file.startsWith('firmware/client/')) continue
     for (const { path } of imports) assert.match(path, /firmware\/(client\/|web\/jsx\.ts$)/, `${file} imports ${path}`)

@@ -99,6 +99,7 @@ test('settings are shown, changed and refused without a loss', async () => {
     outgoingHosts: ['hooks.example.org:8443', 'hooks.example.net'],
     externalPreviews: true,
     jwt: null,
+    webPush: null,
   })
   await page.getByRole('link', { name: 'https://chat.example.org' }).waitFor()
   await form.getByLabel(chatWords.quota).fill('')

@@ -24,6 +24,7 @@ after(() => browser.close())
 
 async function begin(appliance: { host: string; port: number }): Promise<Visit> {
   const here = await visit(browser, appliance)
+  here.allowed.add(404) // no authority
   await signIn(here.page, 'admin', ADMIN_PASSPHRASE)
   await heading(here.page, 'Overview')
   await open(here.page, 'Cluster')
@@ -44,7 +45,6 @@ test('an appliance that is alone says so, refuses what does not fit, and install
   await provision(appliance)
   const here = await begin(appliance)
   const { page } = here
-  here.allowed.add(404) // no authority
   await page.getByText(clusterWords.alone).waitFor()
   await page.getByText(clusterWords.authorityNone).waitFor()
   await examineAll(page, 'a node that is alone')

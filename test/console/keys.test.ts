@@ -6,31 +6,22 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, provision, startAppliance } from '../support/suite.ts'
+import { ADMIN } from '../support/suite.ts'
 import { needs } from '../support/tools.ts'
-import { heading, launchBrowser, nothingLeft, open, signIn, visit } from './browser.ts'
+import { heading, nothingLeft, open, signIn, visit } from './browser.ts'
 import { examineAll } from './examine.ts'
+import { openProvisioned } from './provisioned.ts'
 
 const [, PASSPHRASE = ''] = ADMIN.split(':')
 /** Markup, quotes, and text that turns around: 64 characters, as a common name has at most. */
 const HOSTILE = `<img src=x onerror="document.title='seized'">\u202etxet 'q' &lt;`
 
-const browser = await launchBrowser()
+const { browser, appliance } = await openProvisioned()
 const directory = mkdtempSync(join(tmpdir(), 'coffer-console-'))
-let appliance: Appliance
-
-before(async () => {
-  appliance = await startAppliance()
-  await provision(appliance)
-})
-after(async () => {
-  await browser.close()
-  await appliance.dispose()
-  rmSync(directory, { recursive: true })
-})
+after(() => rmSync(directory, { recursive: true }))
 
 test('private keys are imported from files and from text, in each form, and leave nothing in the page', async () => {
   const here = await visit(browser, appliance)
@@ -109,6 +100,7 @@ test('hostile certificates, users, labels, audit lines and files stay text', nee
   await isText(page, 'hostile')
   await open(page, 'Users')
   await page.getByRole('link', { name: 'hostile', exact: true }).click()
+  await heading(page, 'hostile') // the list has the real name, too
   await page.getByText(HOSTILE).waitFor()
   await isText(page, 'hostile')
 

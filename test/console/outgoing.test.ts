@@ -2,27 +2,18 @@
 /** Outgoing connections on the page: set without showing the password again, and tested. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import * as words from '../../firmware/console/words.ts'
 import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, provision, startAppliance } from '../support/suite.ts'
-import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
+import { ADMIN } from '../support/suite.ts'
+import { heading, open, signIn, visit } from './browser.ts'
 import { examineAll } from './examine.ts'
+import { openProvisioned } from './provisioned.ts'
 
 const SECRET = 'a password of the proxy'
 
-const browser = await launchBrowser()
-let appliance: Appliance
-
-before(async () => {
-  appliance = await startAppliance()
-  await provision(appliance)
-})
-after(async () => {
-  await browser.close()
-  await appliance.dispose()
-})
+const { browser, appliance } = await openProvisioned()
 
 const settings = async () =>
   (await expect(200, appliance.call('GET', '/config/outgoing', { as: ADMIN }))).json<Record<string, unknown>>()

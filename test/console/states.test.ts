@@ -4,28 +4,19 @@
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, provision, startAppliance, UNLOCK } from '../support/suite.ts'
-import { heading, launchBrowser, nothingLeft, open, signIn, visit } from './browser.ts'
+import { ADMIN, UNLOCK } from '../support/suite.ts'
+import { heading, nothingLeft, open, signIn, visit } from './browser.ts'
 import { examineAll } from './examine.ts'
+import { openProvisioned } from './provisioned.ts'
 
 const [, PASSPHRASE = ''] = ADMIN.split(':')
 const MINUTE = 60_000
 const SEEN_MS_MAX = 5000
 
-const browser = await launchBrowser()
-let appliance: Appliance
-
-before(async () => {
-  appliance = await startAppliance()
-  await provision(appliance)
-})
-after(async () => {
-  await browser.close()
-  await appliance.dispose()
-})
+const { browser, appliance } = await openProvisioned()
 
 test('locked and unlocked by another client, away and back, failed: the page follows', async () => {
   const here = await visit(browser, appliance)

@@ -7,8 +7,10 @@ import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
 import { Form, useLoad, Waiting } from '../parts/loading.tsx'
 import { signIn } from '../state.ts'
 import * as words from '../words.ts'
+import { AccessKeys } from './access-keys.tsx'
 
-export function AccountPage({ account, api }: ViewProps) {
+export function AccountPage(props: ViewProps) {
+  const { account, api } = props
   const { user, realName, role, namespace } = account
   const isOperator = role === 'Operator'
   const tags = useLoad(async () => (isOperator ? api.get<string[]>(`/users/${segment(user)}/tags`) : []), [account.id])
@@ -52,6 +54,7 @@ export function AccountPage({ account, api }: ViewProps) {
           <Passphrase fresh label={words.newPassphrase} hold={passphrase} />
         </Form>
       </Card>
+      <AccessKeys {...props} />
     </>
   )
 }

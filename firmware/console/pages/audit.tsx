@@ -9,6 +9,7 @@ import { Action, Code, Field, member } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { auditDid, auditResultWord, auditTouched } from '../audit-words.ts'
+import { chunksOf } from '../chunks.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { loadOnDemand } from '../load-on-demand.ts'
@@ -142,7 +143,7 @@ function Export({ api }: { api: Api }) {
         const answer = await api.call('GET', '/audit/export')
         let bytes = 0
         const parts: BlobPart[] = []
-        for await (const chunk of chunksOf(answer.body!)) {
+        for await (const chunk of chunksOf(answer.body)) {
           parts.push(chunk)
           bytes += chunk.length
           run.say(words.auditExporting(bytes))
@@ -180,7 +181,7 @@ function Verify({ api }: { api: Api }) {
     void run.start(words.auditVerifying(0), () =>
       suspendIdle(async () => {
         const { signal } = controller
-        const body = file.value?.stream() ?? (await api.call('GET', '/audit/export', { signal })).body!
+        const body = file.value?.stream() ?? (await api.call('GET', '/audit/export', { signal })).body
         const expectations: Expectations = {
           known: new Map(number.value === '' ? [] : [[Number(number.value), hash.value.trim().toLowerCase()]]),
           ...(key.value !== '' && { key: key.value.trim().toLowerCase() }),
@@ -253,23 +254,10 @@ function Judgement({ verdict: { problems, notes, head, lines, overwritten } }: {
   )
 }
 
-export async function* chunksOf(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    await reader.cancel()
-  }
-}
-
 const TELL_MS = 100 // interval at which progress is drawn
 
 async function* counted(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
   seen: (lines: number) => void,
   signal: AbortSignal,
 ) {

@@ -6,6 +6,7 @@ import { ApiError } from '../../client/request.ts'
 import type * as T from '../../client/types.ts'
 import { Action, Select } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
+import { chunksOf } from '../chunks.ts'
 import { fileTime } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { saveFile } from '../parts/controls.tsx'
@@ -13,7 +14,6 @@ import { Card, Row, type ViewProps } from '../parts/frame.tsx'
 import { Canceled, Problem, useLoad, Waiting } from '../parts/loading.tsx'
 import { accountFor, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
 import * as words from '../words.ts'
-import { chunksOf } from './audit.tsx'
 
 /** Destination of a file: a stream of the File System API, or memory. */
 interface Sink {
@@ -68,7 +68,7 @@ export function BackupPage({ api }: ViewProps) {
     const omits = answer.headers.get('coffer-backup-omits')?.split(', ') ?? []
     const started = Date.now()
     let bytes = 0
-    for await (const chunk of chunksOf(answer.body!)) {
+    for await (const chunk of chunksOf(answer.body)) {
       signal.throwIfAborted()
       await sink.write(chunk)
       bytes += chunk.length

@@ -9,6 +9,7 @@ import { Copyable, FileDrop } from '../parts/controls.tsx'
 import { Card, Row, type ViewProps } from '../parts/frame.tsx'
 import { Confirm, Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
 import * as words from '../words.ts'
+import { Acme } from './acme.tsx'
 import { CertificateList } from './certificate-facts.tsx'
 import { SubjectForm } from './subject-form.tsx'
 
@@ -18,9 +19,26 @@ const TYPES: readonly (readonly [string, string])[] = [
   ['RSA', 'RSA 3072'],
 ]
 
-export const CertificatePage = ({ api }: ViewProps) => (
-  <TlsIdentity api={api} path="/config/tls" about={words.certificateKeyHint} afterwards={words.certificateAfterwards} />
-)
+export function CertificatePage({ api }: ViewProps) {
+  const installed = useSignal(0)
+  return (
+    <>
+      <TlsIdentity
+        api={api}
+        path="/config/tls"
+        about={words.certificateKeyHint}
+        afterwards={words.certificateAfterwards}
+        installed={installed.value}
+      />
+      <Acme
+        api={api}
+        changed={() => {
+          installed.value++
+        }}
+      />
+    </>
+  )
+}
 
 interface Port {
   api: Api
@@ -28,9 +46,15 @@ interface Port {
   path: string
 }
 
-/** `afterwards` is shown after a change. */
-export function TlsIdentity({ api, path, about, afterwards }: Port & { about?: string; afterwards: string }) {
-  const loaded = useLoad(async () => readCertificates(await api.text('GET', `${path}/cert.pem`)), [])
+/** `afterwards` is shown after a change. Another value of `installed`: the certificate is read again. */
+export function TlsIdentity({
+  api,
+  path,
+  about,
+  afterwards,
+  installed,
+}: Port & { about?: string; afterwards: string; installed?: number }) {
+  const loaded = useLoad(async () => readCertificates(await api.text('GET', `${path}/cert.pem`)), [installed])
   const changed = useSignal(false)
   const done = () => {
     changed.value = true

@@ -12,11 +12,12 @@ import { bytes, count, utf8Bytes } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
-import { Resource, wholeNumber } from '../parts/resource.tsx'
+import { listOf, Resource, wholeNumber } from '../parts/resource.tsx'
 import * as words from '../words.ts'
 import { TlsIdentity } from './certificate.tsx'
 
 const STARTING_MS = 2000 // until the state is read again
+const PORTS = ['9443', '443'].map((port) => [port, port] as const)
 const SECRET_BYTES_MIN = 32 // contract section 3.8
 
 export function ChatPage({ api }: ViewProps) {
@@ -38,6 +39,7 @@ export function ChatPage({ api }: ViewProps) {
         <div class="grid wide">
           <Settings api={api} done={reload} />
           <div class="stack">
+            <Port api={api} done={reload} />
             <Tokens api={api} />
             <Recover api={api} />
           </div>
@@ -119,6 +121,10 @@ const SWITCHES = {
     ['false', chatWords.accessOff],
     ['true', chatWords.accessOn],
   ],
+  pushContent: [
+    ['false', chatWords.pushContentOff],
+    ['true', chatWords.pushContentOn],
+  ],
 } as const
 
 function Settings({ api, done }: { api: Api; done: () => void }) {
@@ -133,33 +139,71 @@ function Settings({ api, done }: { api: Api; done: () => void }) {
         externalPreviews: chatWords.previews,
         ownerFullContentAccess: chatWords.access,
         outgoingHosts: chatWords.hosts,
+        pushHosts: chatWords.pushHosts,
+        pushContact: chatWords.pushContact,
+        pushContent: chatWords.pushContent,
       }}
       hints={{
         url: chatWords.urlHint,
         uploadQuotaMib: chatWords.quotaHint,
         externalPreviews: chatWords.previewsHint,
         outgoingHosts: chatWords.hostsHint,
+        pushHosts: chatWords.pushHostsHint,
+        pushContact: chatWords.pushContactHint,
       }}
       choices={SWITCHES}
       read={(value) => {
-        const { url, uploadQuotaMib, outgoingHosts, ...switches } = value as unknown as T.ChatSettings
+        const { url, uploadQuotaMib, outgoingHosts, webPush, ...switches } = value as unknown as T.ChatSettings
         return {
           url,
           uploadQuotaMib: `${uploadQuotaMib ?? ''}`,
           outgoingHosts: outgoingHosts.join(' '),
           externalPreviews: `${switches.externalPreviews}`,
           ownerFullContentAccess: `${switches.ownerFullContentAccess}`,
+          pushHosts: webPush?.hosts.join(' ') ?? '',
+          pushContact: webPush?.contact ?? '',
+          pushContent: `${webPush?.content ?? false}`,
         }
       }}
-      write={({ url = '', uploadQuotaMib = '', outgoingHosts = '', ...switches }): T.ChatSettingsChange => ({
+      write={({ url = '', uploadQuotaMib = '', outgoingHosts, ...switches }): T.ChatSettingsChange => ({
         url,
         uploadQuotaMib: uploadQuotaMib.trim() === '' ? null : wholeNumber(uploadQuotaMib, chatWords.quota),
-        outgoingHosts: outgoingHosts.split(/[\s,]+/).filter(Boolean),
+        outgoingHosts: listOf(outgoingHosts),
         externalPreviews: switches.externalPreviews === 'true',
         ownerFullContentAccess: switches.ownerFullContentAccess === 'true',
+        webPush: webPushIn(switches),
       })}
       done={done}
     />
+  )
+}
+
+function webPushIn({ pushHosts, pushContact = '', pushContent }: Record<string, string>): T.ChatSettings['webPush'] {
+  const hosts = listOf(pushHosts)
+  return hosts.length === 0 ? null : { hosts, contact: pushContact.trim(), content: pushContent === 'true' }
+}
+
+/** Shown on a device alone: the port of a host is fixed. */
+function Port({ api, done }: { api: Api; done: () => void }) {
+  const port = useSignal('')
+  const loaded = useLoad(async (signal) => {
+    const { port: current } = await api.get<T.ChatSettings>('/chat/settings', signal)
+    port.value = `${current ?? ''}`
+    return { current }
+  }, [])
+  const run = useRun()
+  const submit = async () => {
+    const json: T.ChatSettingsChange = { port: Number(port.value) }
+    if (await run.start(words.saving, () => api.call('PUT', '/chat/settings', { json }))) done()
+  }
+  if (loaded.value.value?.current === undefined) return null
+  return (
+    <Card title={chatWords.port}>
+      <p class="hint">{chatWords.portText}</p>
+      <Form run={run} submit={submit} kind="" action={words.settingsSave(chatWords.port)}>
+        <Select label={chatWords.port} bind={port} options={PORTS} />
+      </Form>
+    </Card>
   )
 }
 

@@ -14,6 +14,12 @@ export function publicParts({ type, public: parts }: T.Key): PublicParts {
   }
 }
 
+const VERSIONED = /^(RSA|Curve25519|ED25519|ECDSA|EC_P(256|384|521)|ML_DSA_\d+)$/
+
+/** True for keys that the transit API can use, which can have versions. It uses RSA keys of 2048, 3072 and 4096 bits only. */
+export const canHaveVersions = ({ type, mechanisms }: T.Key): boolean =>
+  VERSIONED.test(type) || mechanisms.some((name) => name === 'HMAC' || name.startsWith('XAES_'))
+
 const NAMES: Readonly<Record<string, string>> = {
   Curve25519: 'Ed25519',
   EC_P256K1: 'secp256k1',
@@ -24,7 +30,7 @@ const NAMES: Readonly<Record<string, string>> = {
 export function shortType(key: T.Key): string {
   const parts = publicParts(key)
   if (parts.modulus) {
-    const bits = parts.modulus.length * 8 - (Math.clz32(parts.modulus[0]!) - 24)
+    const bits = parts.modulus.length * 8 - (Math.clz32(parts.modulus[0] ?? 0) - 24)
     return `RSA ${bits}`
   }
   const type = curveOf(parts)

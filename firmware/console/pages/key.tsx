@@ -13,26 +13,32 @@ import { ID, LABEL_BYTES_MAX } from '../limits.ts'
 import { Copyable, FileDrop } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Confirm, Form, Problem, useLoad, Waiting } from '../parts/loading.tsx'
+import { onDemand } from '../parts/on-demand.tsx'
 import { go } from '../routes.ts'
 import { accounts, apiOf } from '../state.ts'
 import * as words from '../words.ts'
 import { CertificateList } from './certificate-facts.tsx'
-import { publicParts, shortType } from './key-details.ts'
+import { canHaveVersions, publicParts, shortType } from './key-details.ts'
 import { NeedsAccount } from './sign-in.tsx'
 import { SubjectForm } from './subject-form.tsx'
 import { UseKey } from './use-key.tsx'
+
+const Versions = onDemand((parts) => parts.Versions)
 
 interface Loaded {
   key: Tagged<T.Key>
   pem: string | null
   certificate: { facts: CertificateFacts[]; etag: string | null } | null
+  /** Null for keys that have one version always. */
+  versions: Tagged<T.KeyVersions> | null
 }
 
 async function load(api: Api, id: string): Promise<Loaded> {
   const path = `/keys/${segment(id)}`
   const key = await api.tagged<T.Key>(path)
   const pem = key.value.public ? await api.text('GET', `${path}/public.pem`) : null
-  return { key, pem, certificate: await certificateOf(api, path) }
+  const versions = canHaveVersions(key.value) ? await api.tagged<T.KeyVersions>(`${path}/versions`) : null
+  return { key, pem, certificate: await certificateOf(api, path), versions }
 }
 
 async function certificateOf(api: Api, path: string): Promise<Loaded['certificate']> {
@@ -56,6 +62,7 @@ export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
   const operator = inSamePlace('Operator')
   return (
     <>
+      <Waiting of={loaded} />
       <Facts details={found.key.value} pem={found.pem} />
       {operator ? (
         <UseKey
@@ -76,6 +83,15 @@ export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
           admin={administrator && apiOf(administrator)}
           id={id}
           loaded={found}
+          reload={loaded.reload}
+        />
+      )}
+      {found.versions !== null && (
+        <Versions
+          key={id}
+          admin={administrator && apiOf(administrator)}
+          id={id}
+          versions={found.versions}
           reload={loaded.reload}
         />
       )}

@@ -18,7 +18,8 @@ import * as words from '../words.ts'
 const HASHES = ['MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512']
 const EC_TYPES = ['EC_P256', 'EC_P384', 'EC_P521', 'EC_P256K1', 'BrainpoolP256', 'BrainpoolP384', 'BrainpoolP512']
 const TYPES = ['RSA', 'Curve25519', ...EC_TYPES, 'ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87', 'Generic']
-const LENGTHS: Readonly<Record<string, string>> = { RSA: '3072', Generic: '256' }
+const LENGTH_OF_RSA = '3072'
+const LENGTHS: Readonly<Record<string, string>> = { RSA: LENGTH_OF_RSA, Generic: '256' }
 
 /** Mechanisms of a key type: contract section 4.5. */
 function mechanismsOf(type: string): string[] {
@@ -80,7 +81,7 @@ function useAttributes() {
 export function NewKey({ api, close }: { api: Api; close: () => void }) {
   const purpose = useSignal('sign')
   const type = useSignal('RSA')
-  const length = useSignal(LENGTHS.RSA!)
+  const length = useSignal(LENGTH_OF_RSA)
   const mechanisms = useSignal<readonly string[]>([])
   const none = useSignal(false)
   const attributes = useAttributes()
@@ -119,14 +120,14 @@ export function NewKey({ api, close }: { api: Api; close: () => void }) {
           <legend>{words.newKeyPurpose}</legend>
           <div class="choices">
             {[...Object.entries(PURPOSES).map(([name, { title }]) => [name, title]), ['hand', words.newKeyByHand]].map(
-              ([name, title]) => (
+              ([name = '', title]) => (
                 <label class="choice" key={name}>
                   <input
                     type="radio"
                     name="purpose"
                     checked={purpose.value === name}
                     onChange={() => {
-                      purpose.value = name!
+                      purpose.value = name
                     }}
                   />
                   {title}

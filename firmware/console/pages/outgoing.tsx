@@ -7,7 +7,7 @@ import { useRun } from '../../web/run.ts'
 import type { Api } from '../api.ts'
 import { Card } from '../parts/frame.tsx'
 import { Form } from '../parts/loading.tsx'
-import { Resource, wholeNumber } from '../parts/resource.tsx'
+import { listOf, Resource, wholeNumber } from '../parts/resource.tsx'
 import * as words from '../words.ts'
 
 export function Outgoing({ api }: { api: Api }) {
@@ -49,7 +49,7 @@ export function Outgoing({ api }: { api: Api }) {
           publicAuthorities: `${publicAuthorities}`,
         }
       }}
-      write={({ resolvers = '', proxy = '', user = '', password = '', proxyExcept = '', publicAuthorities }) => ({
+      write={({ resolvers, proxy = '', user = '', password = '', proxyExcept, publicAuthorities }) => ({
         resolvers: listOf(resolvers),
         proxy:
           proxy.trim() === ''
@@ -86,8 +86,6 @@ export function OutgoingTest({ api }: { api: Api }) {
     </Card>
   )
 }
-
-const listOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
 const proxyAddress = ({ host, port }: { host: string; port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`

@@ -5,7 +5,7 @@ import type { AuditLine } from '../../client/audit-lines.ts'
 import { readCertificates } from '../../client/certificate.ts'
 import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
-import { count, duration, fallbackText, time } from '../format.ts'
+import { count, time } from '../format.ts'
 import { Card, Columns, Fact } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { to } from '../routes.ts'
@@ -14,14 +14,12 @@ import * as words from '../words.ts'
 import { AuditTable } from './audit.tsx'
 import { clockWords } from './wizard.tsx'
 
-const DAYS_WARNING = 30
-const BACKUP_DAYS_WARNING = 30
 const DAY_MS = 86_400_000
 const SELF_SIGNED_DAYS = 36_500 // practically unlimited: contract section 2
 
 interface Facts {
   version: string
-  fallback: string | null
+  alerts: T.Alert[]
   unattended: boolean
   days: number
   backupSet: string | null
@@ -126,7 +124,8 @@ async function loadFacts(api: Api): Promise<Facts> {
     const { lines } = await api.get<T.AuditPage>(`/audit?limit=20&action=${encodeURIComponent(action)}`)
     return lines.find(({ result }) => result < 300)?.time ?? null
   }
-  const [info, software, boot, chain, keys, users, audit, backupSet, backups, report] = await Promise.all([
+  const [alerts, info, software, boot, chain, keys, users, audit, backupSet, backups, report] = await Promise.all([
+    api.get<T.Alert[]>('/alerts'),
     api.get<T.SystemInfo>('/system/info'),
     api.get<T.Software>('/system/software'),
     api.get<T.Switch>('/config/unattended-boot'),
@@ -141,7 +140,7 @@ async function loadFacts(api: Api): Promise<Facts> {
   const [leaf] = readCertificates(chain)
   return {
     version: software.version ?? info.softwareVersion,
-    fallback: software.updateFallback === undefined ? null : fallbackText(software.updateFallback),
+    alerts,
     unattended: boot.status === 'on',
     days: leaf === undefined ? 0 : Math.floor((leaf.notAfter.getTime() - applianceNow().getTime()) / DAY_MS),
     backupSet,
@@ -153,20 +152,26 @@ async function loadFacts(api: Api): Promise<Facts> {
   }
 }
 
-function warningsOf({ days, backupSet, lastBackup, fallback }: Facts): [text: string, link: string, mend: string][] {
-  const found: [string, string, string][] = []
-  if (fallback !== null) found.push([words.overviewFellBack(fallback), to('update'), words.overviewMend.update])
-  if (days < 0) found.push([words.overviewExpired, to('certificate'), words.overviewMend.certificate])
-  else if (days < DAYS_WARNING)
-    found.push([words.overviewExpires(days), to('certificate'), words.overviewMend.certificate])
-  if (aheadMs.value !== 0)
-    found.push([words.overviewClockOff(clockWords(aheadMs.value)), to('settings'), words.overviewMend.clock])
-  if (backupSet === null) found.push([words.overviewNoBackup, to('settings'), words.overviewMend.backup])
-  else if (lastBackup === null) found.push([words.overviewNeverBackup, to('backup'), words.overviewMend.makeBackup])
-  else {
-    const seconds = (applianceNow().getTime() - Date.parse(lastBackup)) / 1000
-    if (seconds > BACKUP_DAYS_WARNING * 86_400)
-      found.push([words.overviewOldBackup(duration(seconds)), to('backup'), words.overviewMend.makeBackup])
+type Warning = [text: string, link: string, mend: string]
+
+/** The alerts of the appliance, and the clock, which this computer alone can compare. */
+function warningsOf({ alerts, backupSet }: Facts): Warning[] {
+  const mends: Record<string, readonly [link: string, mend: string]> = {
+    'certificate-appliance': [to('certificate'), words.overviewMend.certificate],
+    'certificate-chat': [to('chat'), words.overviewMend.certificate],
+    update: [to('update'), words.overviewMend.update],
+    audit: [to('audit'), words.overviewMend.audit],
+    syslog: [to('settings'), words.overviewMend.syslog],
+    backup:
+      backupSet === null ? [to('settings'), words.overviewMend.backup] : [to('backup'), words.overviewMend.makeBackup],
+    chat: [to('chat'), words.overviewMend.chat],
+    store: [to('restore'), words.overviewMend.store],
+    cluster: [to('cluster'), words.overviewMend.cluster],
+    clock: [to('settings'), words.overviewMend.clock],
   }
-  return found
+  const found = alerts.map(
+    ({ id, text }): Warning => [text, ...(mends[id] ?? [to('system'), words.overviewMend.system])],
+  )
+  if (aheadMs.value === 0) return found
+  return [...found, [words.overviewClockOff(clockWords(aheadMs.value)), to('settings'), words.overviewMend.clock]]
 }

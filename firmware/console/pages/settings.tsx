@@ -13,7 +13,9 @@ import { Form } from '../parts/loading.tsx'
 import { flat, Resource, wholeNumber } from '../parts/resource.tsx'
 import { aheadMs, applianceNow, refreshState } from '../state.ts'
 import * as words from '../words.ts'
+import { Mail, MailTest } from './mail.tsx'
 import { Outgoing, OutgoingTest } from './outgoing.tsx'
+import { Syslog } from './syslog.tsx'
 import { clockWords } from './wizard.tsx'
 
 export const SettingsPage = ({ api }: ViewProps) => (
@@ -63,8 +65,28 @@ function Device({ api }: { api: Api }) {
         choices={{ logLevel: ['debug', 'info', 'warning', 'error'].map((level) => [level, level]) }}
         write={(values) => ({ ...values, port: wholeNumber(values.port, words.settingsLogPort) })}
       />
+      <Resource
+        api={api}
+        path="/config/interfaces"
+        title={words.settingsInterfaces}
+        about={words.settingsInterfacesText}
+        fields={{ transit: words.settingsTransit, tokenHours: words.settingsTokenHours }}
+        choices={{
+          transit: [
+            ['off', words.settingsOff],
+            ['on', words.settingsOn],
+          ],
+        }}
+        write={({ transit, tokenHours }) => ({
+          transit,
+          tokenHours: wholeNumber(tokenHours, words.settingsTokenHours),
+        })}
+      />
+      <Syslog api={api} />
       <Outgoing api={api} />
       <OutgoingTest api={api} />
+      <Mail api={api} />
+      <MailTest api={api} />
       <Resource
         api={api}
         path="/config/audit"

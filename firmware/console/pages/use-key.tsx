@@ -38,8 +38,8 @@ export function UseKey(use: Use) {
   const decrypting = decryptModes(use.details.mechanisms)
   return (
     <>
-      {signing.length > 0 && <Sign {...use} modes={signing} />}
-      {decrypting.length > 0 && <Decrypt {...use} modes={decrypting} />}
+      {signing[0] && <Sign {...use} first={signing[0]} modes={signing} />}
+      {decrypting[0] && <Decrypt {...use} first={decrypting[0]} modes={decrypting} />}
     </>
   )
 }
@@ -51,8 +51,9 @@ interface Signed {
   name: string
 }
 
-function Sign({ api, user, id, details, pem, used, modes }: Use & { modes: readonly SignMode[] }) {
-  const mode = useSignal(modes[0]!.mode)
+function Sign(props: Use & { first: SignMode; modes: readonly SignMode[] }) {
+  const { api, user, id, details, pem, used, first, modes } = props
+  const mode = useSignal(first.mode)
   const kind = useSignal<'text' | 'file'>('text')
   const text = useSignal('')
   const file = useSignal<File | null>(null)
@@ -60,7 +61,8 @@ function Sign({ api, user, id, details, pem, used, modes }: Use & { modes: reado
   const done = useSignal<number | null>(null)
   const stop = useRef<AbortController | null>(null)
   const run = useRun()
-  const chosen = modes.find((other) => other.mode === mode.value) ?? modes[0]!
+  const chosen = modes.find((other) => other.mode === mode.value) ?? first
+  const openssl = pem === null ? null : opensslVerification(pem, chosen)
 
   const submit = () => {
     signed.value = null
@@ -147,10 +149,10 @@ function Sign({ api, user, id, details, pem, used, modes }: Use & { modes: reado
           <Copyable label="curl" text={curlSign(location.origin, user, id, chosen)} />
           <h3>coffer</h3>
           <Copyable label="coffer" text={cofferSign(location.origin, user, id, chosen)} />
-          {pem !== null && opensslVerification(pem, chosen) !== null && (
+          {openssl !== null && (
             <>
               <h3>OpenSSL</h3>
-              <Copyable label="OpenSSL" text={opensslVerification(pem, chosen)!} />
+              <Copyable label="OpenSSL" text={openssl} />
             </>
           )}
         </div>
@@ -200,8 +202,8 @@ async function verify(
   return crypto.subtle.verify('Ed25519', key, new Uint8Array(signature), new Uint8Array(message))
 }
 
-function Decrypt({ api, id, used, modes }: Use & { modes: readonly string[] }) {
-  const mode = useSignal(modes[0]!)
+function Decrypt({ api, id, used, first, modes }: Use & { first: string; modes: readonly string[] }) {
+  const mode = useSignal(first)
   const encrypted = useSignal('')
   const iv = useSignal('')
   const plain = useSignal<Uint8Array<ArrayBuffer> | null>(null)

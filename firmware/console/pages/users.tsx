@@ -13,6 +13,7 @@ import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
 import { go, route, to } from '../routes.ts'
 import { ROLES, type Role } from '../state.ts'
 import * as words from '../words.ts'
+import { AccessKeysOf } from './access-keys.tsx'
 import { TagEditor } from './key.tsx'
 
 const COLUMNS: readonly Column<T.UserPage['users'][number]>[] = [
@@ -127,6 +128,9 @@ async function addNamed(api: Api, user: string, json: T.NewUser): Promise<string
   return user
 }
 
+/** Users of other roles can make no access key. */
+const MAKERS: ReadonlySet<Role> = new Set(['Administrator', 'Operator'])
+
 export function UserPage({ account, api, id }: ViewProps & { id: string }) {
   const path = `/users/${segment(id)}`
   const loaded = useLoad(async () => {
@@ -153,6 +157,7 @@ export function UserPage({ account, api, id }: ViewProps & { id: string }) {
       </Card>
       {mayChange && tags !== null && <Tags api={api} path={path} tags={tags} reload={loaded.reload} />}
       {mayChange && <SetPassphrase api={api} path={path} />}
+      {mayChange && MAKERS.has(user.value.role) && <AccessKeysOf api={api} id={id} />}
       {mayChange && id !== account.user && <Delete api={api} id={id} user={user} />}
     </>
   )

@@ -6,6 +6,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
+import { defined } from '../../base/defined.ts'
 import { Action, Field, type Text } from '../../web/controls.tsx'
 import * as words from '../words.ts'
 import { Problem } from './loading.tsx'
@@ -164,7 +165,7 @@ export function Directory<R>(props: {
             </tr>
           }
           row={(index) => {
-            const id = shown[index]!
+            const id = defined(shown[index])
             const found = details.value.get(id)
             return (
               <>

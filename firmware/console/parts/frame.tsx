@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
 import { Mark } from '../../web/mark.tsx'
+import { SkipLink } from '../../web/skip-link.tsx'
 import { theme } from '../../web/theme.ts'
 import type { Api } from '../api.ts'
 import { secondsLeft } from '../idle.ts'
@@ -31,17 +32,7 @@ export interface ViewProps {
 export function Frame({ views, children }: { views: readonly ViewName[]; children: ComponentChildren }) {
   return (
     <>
-      {/* biome-ignore lint/a11y/useValidAnchor: a fragment that is followed would be another route */}
-      <a
-        class="skip"
-        href="#content"
-        onClick={(event) => {
-          event.preventDefault()
-          document.getElementById('content')?.focus()
-        }}
-      >
-        {words.skip}
-      </a>
+      <SkipLink>{words.skip}</SkipLink>
       <header class="bar">
         <a class="brand" href={to()}>
           <Mark />
@@ -147,9 +138,10 @@ function Countdown() {
 export function Title({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    const text = heading.current!.textContent
-    document.title = `${text} · ${words.product}`
-    heading.current!.focus()
+    const { current } = heading
+    if (current === null) return
+    document.title = `${current.textContent} · ${words.product}`
+    current.focus()
   }, [])
   return (
     <h1 ref={heading} tabIndex={-1}>

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { defined } from '../../base/defined.ts'
 import { ApiError } from '../../client/request.ts'
 import { Field, member, Select } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
@@ -18,6 +19,8 @@ export function Resource(props: {
   path: string
   title: string
   about?: ComponentChildren
+  /** Shown of the value below `about`. */
+  status?: (value: Record<string, unknown>) => ComponentChildren
   fields: Readonly<Record<string, string>>
   hints?: Readonly<Record<string, string>>
   choices?: Readonly<Record<string, readonly (readonly [string, string])[]>>
@@ -33,6 +36,7 @@ export function Resource(props: {
     path,
     title,
     about,
+    status,
     fields,
     hints = {},
     choices = {},
@@ -53,7 +57,7 @@ export function Resource(props: {
   const submit = async () => {
     done.value = null
     const values = draft.value
-    const change = async () => api.call('PUT', path, { json: write(values), etag: loaded.value.value!.etag })
+    const change = async () => api.call('PUT', path, { json: write(values), etag: defined(loaded.value.value).etag })
     if (await run.start(words.saving, change)) {
       done.value = values
       loaded.reload()
@@ -64,6 +68,7 @@ export function Resource(props: {
     <Card title={title}>
       {about && <p class="hint">{about}</p>}
       <Waiting of={loaded} />
+      {loaded.value.value !== null && status?.(loaded.value.value.value)}
       {loaded.value.value !== null && (
         <Form
           run={run}
@@ -94,6 +99,9 @@ export function wholeNumber(text: string | undefined, label: string): number {
   if (!/^\d+$/.test(text?.trim() ?? '')) throw new Error(words.notWhole(label))
   return Number(text)
 }
+
+/** Reads a list that is separated by spaces or commas. */
+export const listOf = (text = ''): string[] => text.split(/[\s,]+/).filter(Boolean)
 
 export const flat = (value: Record<string, unknown>): Values =>
   Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]))

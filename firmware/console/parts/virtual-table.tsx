@@ -29,7 +29,8 @@ export function VirtualTable(props: {
   const to = Math.min(length, Math.ceil((start + height.value) / rowPx.value) + AHEAD)
 
   useEffect(() => {
-    const element = box.current!
+    const element = box.current
+    if (element === null) return
     const measure = new ResizeObserver(() => {
       height.value = element.clientHeight
       const drawn = body.current?.querySelector('tr[data-row]')?.getBoundingClientRect().height
@@ -50,7 +51,7 @@ export function VirtualTable(props: {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
       tabIndex={0}
       onScroll={() => {
-        top.value = box.current!.scrollTop
+        top.value = box.current?.scrollTop ?? 0
       }}
     >
       <table class="rows" aria-rowcount={length + 1}>
