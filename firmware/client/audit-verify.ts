@@ -13,6 +13,11 @@ const PROBLEMS_MAX = 100 // more would not help the reader
 export interface Expectations {
   key?: string
   known?: ReadonlyMap<number, string>
+  /**
+   * A log server has kept lines that the appliance has overwritten since, or got none of the first ones that the appliance keeps: no line
+   * may be missing behind the first one.
+   */
+  isCollected?: boolean
 }
 
 export interface Verdict {
@@ -35,7 +40,7 @@ interface Span {
 /** Reads an export line by line. Memory grows only with the number of gaps. */
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
-  { key, known }: Expectations = {},
+  { key, known, isCollected = false }: Expectations = {},
 ): Promise<Verdict> {
   const problems: string[] = []
   const gaps = createGaps()
@@ -66,8 +71,7 @@ export async function verifyExport(
   function take({ line, hashed }: ParsedLine): void {
     const { sequence, hash, previous, previousOfKind, kind = 'change' } = line
     if (hashed === null) problems.push(`Line ${sequence} was changed: the appliance writes it in another way.`)
-    else if (hashOf(previous, previousOfKind, hashed) !== hash)
-      problems.push(`Line ${sequence} was changed: its hash is another one.`)
+    else if (!isHashRight({ line, hashed })) problems.push(`Line ${sequence} was changed: its hash is another one.`)
     compareNoted(sequence, hash)
     if (last !== null && sequence <= last.sequence) {
       const what = gaps.fill(sequence) ? 'is not in its place' : 'is there twice or not in its place'
@@ -81,8 +85,8 @@ export async function verifyExport(
     if (last !== null && !isNext) gaps.add(last.sequence + 1, sequence - 1)
     if (!follows) problems.push(`Line ${sequence} does not follow line ${sequence - 1}: one of them was replaced.`)
     const span = spans[kind]
-    const isLinked = span === undefined || (previousOfKind ?? previous) === span.hash
-    if (follows && !isLinked) breaks.push({ kind, from: span!.last, to: sequence })
+    if (follows && span !== undefined && (previousOfKind ?? previous) !== span.hash)
+      breaks.push({ kind, from: span.last, to: sequence })
     // Lines older than the kinds precede the first line of every kind.
     spans[kind] = { first: span?.first ?? sequence, last: sequence, hash }
     lines++
@@ -97,14 +101,19 @@ export async function verifyExport(
     if (noted !== hash) problems.push(`Line ${sequence} is not the one that was noted.`)
   }
 
-  const { missing, overwritten } = judgeGaps(gaps.list(), head)
+  const { missing, overwritten } = judgeGaps(gaps.list(), isCollected ? null : head)
   problems.push(...missing.map(([from, to]) => `Missing: ${from === to ? `line ${from}` : `lines ${from} to ${to}`}.`))
   for (const { kind, from, to } of breaks)
     if (!missing.some(([a, b]) => a > from && b < to))
       problems.push(`Line ${to} does not follow line ${from}, the ${kind} before it: one was left out or replaced.`)
-  problems.push(...(await judgeEnds(head, first, last, key)))
-  if (problems.length === 0) problems.push(...judgeRings(head!, spans))
+  problems.push(...(await judgeEnds(head, first, last, key, isCollected)))
+  const from = isCollected ? (first ?? 0) : 0
+  if (problems.length === 0 && head !== null) problems.push(...judgeRings(head, spans, isCollected, from))
   const notes: string[] = []
+  if (isCollected && head !== null && first !== null && first > head.first)
+    notes.push(
+      `The file begins at line ${first}, the appliance kept lines from ${head.first} on: these may be elsewhere.`,
+    )
   for (const number of unseen.keys()) {
     if (head !== null && number > head.sequence) problems.push(`Line ${number} was noted, the log ends before it.`)
     else notes.push(`Line ${number} was noted and has been overwritten: nothing can be said of it.`)
@@ -129,12 +138,13 @@ async function judgeEnds(
   first: number | null,
   last: { sequence: number; hash: string } | null,
   key: string | undefined,
+  isCollected: boolean,
 ): Promise<string[]> {
   if (head === null) return ['The end is missing: the file has no head.']
   const problems: string[] = []
   if (!(await isWellSigned(head))) problems.push('The signature of the head is wrong.')
   if (key !== undefined && head.key !== key) problems.push('The head is signed with another key than the one given.')
-  if (first !== null && first !== head.first) {
+  if (first !== null && !isCollected && first !== head.first) {
     problems.push(
       first > head.first
         ? `Missing at the beginning: lines ${head.first} to ${first - 1}.`
@@ -149,12 +159,18 @@ async function judgeEnds(
 }
 
 /** The signed ends of each kind, and the links between them, prove that the lines of the kind are complete. */
-function judgeRings({ rings }: AuditHead, spans: Partial<Record<Kind, Span>>): string[] {
+function judgeRings(
+  { rings }: AuditHead,
+  spans: Partial<Record<Kind, Span>>,
+  isCollected: boolean,
+  from: number,
+): string[] {
   if (rings === undefined) return []
   return KINDS.flatMap((kind) => {
     const { first, sequence, hash } = rings[kind]
     const span = spans[kind] ?? { first: 0, last: 0, hash }
-    if (span.first !== first)
+    if (sequence < from) return []
+    if (isCollected ? first >= from && span.first > first : span.first !== first)
       return [`The head begins at line ${first} for each ${kind}, the file at line ${span.first}.`]
     if (span.last !== sequence)
       return [`The head ends at line ${sequence} for each ${kind}, the file at line ${span.last}.`]
@@ -162,8 +178,12 @@ function judgeRings({ rings }: AuditHead, spans: Partial<Record<Kind, Span>>): s
   })
 }
 
+/** True if the text of a line is as the appliance writes it, and has the hash of it. */
+export const isHashRight = ({ line: { previous, previousOfKind, hash }, hashed }: ParsedLine): boolean =>
+  hashed !== null && hashOf(previous, previousOfKind, hashed) === hash
+
 /** True if the signature of an untrusted head is valid. False also if members are missing or malformed. */
-async function isWellSigned(head: AuditHead): Promise<boolean> {
+export async function isWellSigned(head: AuditHead): Promise<boolean> {
   try {
     const { subtle } = globalThis.crypto
     const key = await subtle.importKey('raw', fromHex(head.key), 'Ed25519', false, ['verify'])

@@ -48,17 +48,17 @@ const ALGORITHMS: Readonly<Record<string, { hash: Sha2Name | null; parameters: s
 export function readRequest(bytes: Uint8Array): CertificateRequest {
   if (bytes.length > REQUEST_BYTES_MAX) throw new Error('The request is too large')
   const [info, algorithm, signature] = parts(whole(derOf(bytes), TAG.sequence), 3)
-  const [version, subject, key, attributes] = parts(expect(info!, TAG.sequence), 4)
-  if (toHex(version!.whole) !== '020100') throw new Error('The version of the request is not known')
-  checkName(expect(subject!, TAG.sequence))
+  const [version, subject, key, attributes] = parts(expect(info, TAG.sequence), 4)
+  if (toHex(present(version).whole) !== '020100') throw new Error('The version of the request is not known')
+  checkName(expect(subject, TAG.sequence))
   return {
-    subject: subject!.whole,
-    subjectText: nameText(subject!),
-    key: expect(key!, TAG.sequence).whole,
-    ...wishes(expect(attributes!, context(0))),
-    signed: info!.whole,
-    hash: hashOf(expect(algorithm!, TAG.sequence)),
-    signature: bitsOf(signature!),
+    subject: present(subject).whole,
+    subjectText: nameText(present(subject)),
+    key: expect(key, TAG.sequence).whole,
+    ...wishes(expect(attributes, context(0))),
+    signed: present(info).whole,
+    hash: hashOf(expect(algorithm, TAG.sequence)),
+    signature: bitsOf(present(signature)),
   }
 }
 
@@ -66,8 +66,10 @@ function derOf(bytes: Uint8Array): Uint8Array {
   if (bytes[0] === TAG.sequence) return bytes
   const pem = new TextDecoder().decode(bytes)
   const blocks = [...pemBlocks(pem, 'CERTIFICATE REQUEST'), ...pemBlocks(pem, 'NEW CERTIFICATE REQUEST')]
-  if (blocks.length !== 1 || pem.split('-----BEGIN ').length !== 2) throw new Error('Not one certificate request')
-  return blocks[0]!
+  const [block, ...others] = blocks
+  if (block === undefined || others.length > 0 || pem.split('-----BEGIN ').length !== 2)
+    throw new Error('Not one certificate request')
+  return block
 }
 
 /** Throws `Error` if the name has an empty string, or one that programs may show differently. */
@@ -79,11 +81,12 @@ function checkName(name: Element): void {
     if (pairs.length === 0) throw new Error('The subject has an empty part')
     for (const pair of pairs) {
       const [type, value] = parts(expect(pair, TAG.sequence), 2)
-      oidText(type!)
-      if (![TAG.utf8, TAG.printable, TAG.ia5].some((tag) => tag === value!.tag))
+      oidText(present(type))
+      const { tag, content } = present(value)
+      if (![TAG.utf8, TAG.printable, TAG.ia5].some((allowed) => allowed === tag))
         throw new Error('The subject has a string of a kind of long ago')
-      const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value!.content)
-      const isAscii = value!.tag === TAG.utf8 || /^[\x20-\x7e]*$/.test(text)
+      const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
+      const isAscii = tag === TAG.utf8 || /^[\x20-\x7e]*$/.test(text)
       if (text === '' || text.length > VALUE_CHARACTERS_MAX || /[\p{C}\p{Zl}\p{Zp}]/u.test(text) || !isAscii)
         throw new Error('The subject has a string that programs show differently')
     }
@@ -101,21 +104,21 @@ function wishes(attributes: Element): Pick<CertificateRequest, 'names' | 'others
   }
   for (const attribute of children(attributes.content)) {
     const [type, values] = parts(expect(attribute, TAG.sequence), 2)
-    const name = first(oidText(type!))
+    const name = first(oidText(present(type)))
     if (name !== EXTENSION_REQUEST) others.push(name)
     else
       extensions.push(
-        ...children(parts(expect(values!, TAG.set), 1).map((list) => expect(list, TAG.sequence))[0]!.content),
+        ...parts(expect(values, TAG.set), 1).flatMap((list) => children(expect(list, TAG.sequence).content)),
       )
   }
   const names: Name[] = []
   for (const extension of extensions) {
     const [type, ...rest] = children(expect(extension, TAG.sequence).content)
-    const name = first(oidText(type!))
+    const name = first(oidText(present(type)))
     const [isCritical, value] = rest.length === 2 ? rest : [null, rest[0]]
     if (rest.length > 2 || (isCritical && toHex(isCritical.whole) !== '0101ff'))
       throw new Error('An extension is malformed')
-    const { content } = expect(value!, TAG.octets)
+    const { content } = expect(value, TAG.octets)
     if (name === ALTERNATIVE_NAME) names.push(...children(whole(content, TAG.sequence).content).map(nameOf))
     else others.push(name)
   }
@@ -126,7 +129,7 @@ function wishes(attributes: Element): Pick<CertificateRequest, 'names' | 'others
 
 function hashOf(algorithm: Element): Sha2Name | null {
   const [type, ...parameters] = children(algorithm.content)
-  const name = oidText(type!)
+  const name = oidText(present(type))
   const known = ALGORITHMS[name]
   if (known === undefined) throw new Error(`The signature is of a kind that is not taken: ${name}`)
   if (parameters.map(({ whole }) => toHex(whole)).join('') !== known.parameters)
@@ -145,6 +148,11 @@ function parts({ content }: Element, count: number): Element[] {
   const found = children(content)
   if (found.length !== count) throw new Error('Not a certificate request')
   return found
+}
+
+function present(element: Element | undefined): Element {
+  if (element === undefined) throw new Error('Not a certificate request')
+  return element
 }
 
 function expect(element: Element | undefined, tag: number): Element {

@@ -45,7 +45,7 @@ export function keyFingerprint(publicPem: string): string {
 
 export function pemBlocks(pem: string, label: string): Uint8Array[] {
   const pattern = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`, 'g')
-  return [...pem.matchAll(pattern)].map(([, body]) => fromBase64(body!))
+  return [...pem.matchAll(pattern)].map(([, body = '']) => fromBase64(body))
 }
 
 export function readCertificate(der: Uint8Array): CertificateFacts {
@@ -123,7 +123,8 @@ function alternativeNames(extensions: Element): string[] {
 export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   const groups: string[] = []
-  for (let at = 0; at + 1 < bytes.length; at += 2) groups.push((bytes[at]! * 256 + bytes[at + 1]!).toString(16))
+  for (let at = 0; at + 1 < bytes.length; at += 2)
+    groups.push(((bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)).toString(16))
   return groups.join(':')
 }
 
@@ -132,7 +133,7 @@ function readTime({ tag, content }: Element): Date {
   const [, year, rest] = /^(\d{2}|\d{4})(\d{10})Z$/.exec(text) ?? []
   if (year === undefined || rest === undefined) throw new Error('Not a time')
   const full = tag === UTC_TIME ? `${Number(year) < 50 ? '20' : '19'}${year}` : year
-  const [month, day, hour, minute, second] = rest.match(/../g)!
+  const [month, day, hour, minute, second] = rest.match(/../g) ?? []
   return new Date(`${full}-${month}-${day}T${hour}:${minute}:${second}Z`)
 }
 

@@ -14,19 +14,20 @@ export interface Part {
 export function multipart(parts: readonly Part[]): { type: string; body: Upload } {
   const boundary = `coffer-${toHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))}`
   const utf8 = (text: string) => new TextEncoder().encode(text)
-  const heads = parts.map(({ name, type, file }) =>
-    utf8(
+  const headed = parts.map(({ name, type, file, body }) => ({
+    body,
+    head: utf8(
       `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file ? `; filename="${file}"` : ''}\r\n` +
         `content-type: ${type}\r\n\r\n`,
     ),
-  )
+  }))
   const between = utf8('\r\n')
   const end = utf8(`--${boundary}--\r\n`)
-  const sizeOf = ({ body }: Part) => (body instanceof Uint8Array ? body.length : body.bytes)
-  const bytes = parts.reduce((sum, part, at) => sum + heads[at]!.length + sizeOf(part) + between.length, end.length)
+  const sizeOf = ({ body }: Pick<Part, 'body'>) => (body instanceof Uint8Array ? body.length : body.bytes)
+  const bytes = headed.reduce((sum, part) => sum + part.head.length + sizeOf(part) + between.length, end.length)
   async function* open() {
-    for (const [at, { body }] of parts.entries()) {
-      yield heads[at]!
+    for (const { head, body } of headed) {
+      yield head
       if (body instanceof Uint8Array) yield body
       else yield* body.open()
       yield between

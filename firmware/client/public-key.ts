@@ -50,7 +50,7 @@ function line(type: string, fields: Uint8Array[], comment: string): string {
 }
 
 /** Positive mpint of RFC 4251 section 5: a zero byte precedes a set high bit. */
-const integer = (bytes: Uint8Array): Uint8Array => (bytes[0]! >= 0x80 ? new Uint8Array([0, ...bytes]) : bytes)
+const integer = (bytes: Uint8Array): Uint8Array => ((bytes[0] ?? 0) >= 0x80 ? new Uint8Array([0, ...bytes]) : bytes)
 
 const uint32 = (value: number): number[] => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255)
 

@@ -37,7 +37,7 @@ export function signModes(key: { type: string; mechanisms: readonly string[]; da
     if (mechanism === 'RSA_Signature_PKCS1') return [{ mode: 'PKCS1_SHA256', hash: 'SHA256' }]
     const match = /^RSA_Signature_((PKCS1|PSS)_(\w+))$/.exec(mechanism)
     const hash = HASHES.find((name) => name === match?.[3])
-    return match && hash ? [{ mode: match[1]!, hash }] : []
+    return match?.[1] && hash ? [{ mode: match[1], hash }] : []
   })
 }
 
@@ -51,7 +51,7 @@ export const decryptModes = (mechanisms: readonly string[]): string[] =>
   mechanisms.flatMap((mechanism) => {
     if (mechanism === 'AES_Decryption_CBC') return ['AES_CBC']
     const match = /^RSA_Decryption_(\w+)$/.exec(mechanism)
-    return match ? [match[1]!] : []
+    return match?.[1] ? [match[1]] : []
   })
 
 /** OpenSSL command that verifies a signature of this mode; null for modes without one. */

@@ -21,6 +21,16 @@ export interface NewAccessKey {
   secret: string
   token: string
 }
+export interface KeyVersionLimits {
+  minDecryption: number
+  minEncryption: number
+  minAvailable: number
+  deletable: boolean
+}
+export interface KeyVersions extends KeyVersionLimits {
+  latest: number
+  versions: { version: number; created: string; public?: Record<string, string> }[]
+}
 export interface NamespaceQuota {
   keys: number
   users: number
@@ -168,6 +178,56 @@ export interface OutgoingFinding {
   tls?: { version: string; names: string[]; notAfter: string }
   problem?: string
 }
+export interface Acme {
+  directory: string | null
+  contact: string[]
+  termsAgreed: boolean
+  eab: { kid: string; key: true } | null
+  challenge: string
+  profile: string | null
+  appliance: string[]
+  chat: string[]
+  account: string | null
+  ports: { appliance: AcmePort; chat: AcmePort }
+}
+export interface AcmePort {
+  state: string
+  notAfter?: string
+  renewAt?: string
+  failures: number
+  problem?: string
+}
+export interface AcmeChange extends Partial<Omit<Acme, 'eab' | 'account' | 'ports'>> {
+  eab?: { kid: string; key?: string } | null
+}
+export interface SyslogChange {
+  server?: string | null
+  port?: number
+  send?: string
+  fingerprints?: string[]
+}
+export interface Syslog extends Required<SyslogChange> {
+  state: string
+  confirmed: number
+  waiting: number
+}
+export interface Mail {
+  server: string | null
+  port: number
+  security: string
+  user: string | null
+  password?: true
+  from: string | null
+  to: string[]
+  /** Null for all. */
+  alerts: string[] | null
+}
+export interface MailChange extends Partial<Omit<Mail, 'password'>> {
+  password?: string | null
+}
+export interface MailOutcome {
+  problem?: string
+}
 export interface AuditSettings {
   changes?: number
   refusals?: number
@@ -204,6 +264,12 @@ export interface Software {
   build?: string
   rsaEngine: string
   updateFallback?: unknown
+}
+export interface Alert {
+  id: string
+  level: 'warning' | 'critical'
+  since: string
+  text: string
 }
 export interface BackupStatus {
   /** Absent if no backup was ever completed. */
@@ -249,8 +315,12 @@ export interface ChatSettings {
   /** Null for a quarter of the disk. */
   uploadQuotaMib: number | null
   outgoingHosts: string[]
+  /** Null while Web Push is off. */
+  webPush: { hosts: string[]; contact: string; content: boolean } | null
   externalPreviews: boolean
   jwt: { algorithm: JwtAlgorithm } | null
+  /** On a device alone. */
+  port?: number
 }
 export type JwtAlgorithm = 'HS256' | 'RS256' | 'ES256'
 /** `key` is a secret for HS256, otherwise a public key in PEM. */

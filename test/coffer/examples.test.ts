@@ -25,6 +25,7 @@ const FIRST = [
   'key import',
   'sign',
   'config backup-passphrase',
+  'config syslog tls generate',
   'audit export',
   'backup create',
 ]
@@ -108,6 +109,9 @@ test('every call of the API is made by some command', () => {
     'users',
     'config',
     'outgoing',
+    'acme',
+    'syslog',
+    'alerts',
     'system',
     'audit',
     'cluster',
@@ -211,6 +215,8 @@ async function prepare(words: string): Promise<void> {
   if (words === 'config tls certificate set') await rig.shell('coffer config tls certificate get > chain.pem')
   if (words === 'cluster tls certificate set' || words === 'set-cluster-certificate')
     await rig.shell('coffer cluster tls certificate get > chain.pem')
+  if (words === 'config syslog tls certificate set')
+    await rig.shell('coffer config syslog tls certificate get > chain.pem')
 }
 
 async function recover(words: string): Promise<void> {

@@ -62,7 +62,7 @@ test(
 
     const fallen = await rig.coffer('update', bad, '--yes')
     assert.equal(fallen.code, 1, fallen.stderr)
-    assert.match(fallen.stderr, /the update was left: .*exit code 3/)
+    assert.match(fallen.stderr, /the update was rolled back: .*exit code 3/)
     assert.match(JSON.parse((await rig.coffer('system', 'info', '--json')).stdout).softwareBuild, ofNext)
     assert.match((await rig.coffer('system', 'info')).stdout, new RegExp(`^version +${next}\\b`, 'm'))
   },

@@ -1,6 +1,7 @@
 /** All commands, in the order that help shows them. */
 
 import type { Command } from './command.ts'
+import { ALERTS } from './commands/alerts.ts'
 import { AUDIT } from './commands/audit.ts'
 import { CA } from './commands/ca.ts'
 import { CHAT } from './commands/chat.ts'
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   ...USERS,
   ...CONFIG,
   ...SYSTEM,
+  ...ALERTS,
   ...AUDIT,
   ...CLUSTER,
   ...CHAT,

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { defined } from '../../../firmware/base/defined.ts'
 import type { AuditLine } from '../../../firmware/client/audit-lines.ts'
 import type { AuditFilter } from '../../../firmware/client/types.ts'
+import { collectLines } from '../collected-lines.ts'
 import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
@@ -55,6 +56,7 @@ export const AUDIT: Command[] = [
     summary: 'Verify an exported audit log on this computer: no line is changed, missing or out of order.',
     options: {
       key: { value: 'KEY', summary: 'key of the appliance, noted earlier (64 hex digits)' },
+      collected: { summary: 'FILE is from a log server: lines repeat, are out of order, and reach further back' },
       known: { value: 'NUMBER:HASH', many: true, summary: 'number and hash of a line, noted earlier' },
     },
     example: 'coffer audit verify log.jsonl',
@@ -103,9 +105,9 @@ async function verify({ output }: CommandContext, given: OptionValues): Promise<
   if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw usage(`--key: not 64 hex digits: ${key}`)
   const known = new Map(given.list('known').map(noted))
   const { verifyExport } = await import('../../../firmware/client/audit-verify.ts')
-  const input = createReadStream(given.argument(0))
-  await new Promise((done, fail) => input.once('open', done).once('error', fail))
-  const verdict = await verifyExport(input, { known, ...(key !== undefined && { key }) })
+  const isCollected = given.flag('collected')
+  const input = isCollected ? await collectLines(given.argument(0), key) : await openInput(given.argument(0))
+  const verdict = await verifyExport(input, { known, isCollected, ...(key !== undefined && { key }) })
   const { problems, notes, head, lines, overwritten } = verdict
   for (const note of notes) output.note(note)
   if (problems.length > 0) throw new Failure(EXIT.refused, problems.join('\n  '))
@@ -119,6 +121,12 @@ async function verify({ output }: CommandContext, given: OptionValues): Promise<
   )
   if (key === undefined)
     output.note('The key is the one in the file: compare it with one that was noted, or give that with --key')
+}
+
+async function openInput(file: string): Promise<AsyncIterable<Uint8Array>> {
+  const input = createReadStream(file)
+  await new Promise((done, fail) => input.once('open', done).once('error', fail))
+  return input
 }
 
 function noted(text: string): [number, string] {

@@ -6,9 +6,11 @@ import type { Command, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { usage } from '../failure.ts'
 import { readInput } from '../files.ts'
+import { ACME } from './acme.ts'
 import { SUBJECT, subjectOf } from './keys.ts'
 import { OUTGOING } from './outgoing.ts'
 import { timeOf } from './start.ts'
+import { SYSLOG } from './syslog.ts'
 
 const roles = ['Administrator'] as const
 export const PASSPHRASES = {
@@ -218,6 +220,15 @@ export const CONFIG: Command[] = [
     },
   },
   ...OUTGOING,
+  ...ACME,
+  SYSLOG,
+  ...tlsCommands('config syslog tls', 'the appliance as a client of the log server', (api) => ({
+    publicKey: () => api.syslogTlsPublicKey(),
+    certificate: () => api.syslogTlsCertificate(),
+    set: (pem) => api.setSyslogTlsCertificate(pem),
+    request: (subject) => api.syslogTlsRequest(subject),
+    generate: (key) => api.generateSyslogTlsKey(key),
+  })),
   {
     words: 'config vocabulary',
     arguments: '[MEMBERS]',

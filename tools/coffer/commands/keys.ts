@@ -2,7 +2,14 @@
 
 import { defined } from '../../../firmware/base/defined.ts'
 import { PURPOSES, type PurposeName } from '../../../firmware/client/purposes.ts'
-import type { Key, KeyAttributes, KeyPage, Subject } from '../../../firmware/client/types.ts'
+import type {
+  Key,
+  KeyAttributes,
+  KeyPage,
+  KeyVersionLimits,
+  KeyVersions,
+  Subject,
+} from '../../../firmware/client/types.ts'
 import type { Command, CommandOptions, OptionValues } from '../command.ts'
 import type { CommandContext } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
@@ -82,6 +89,42 @@ export const KEYS: Command[] = [
     options: ATTRIBUTES,
     example: 'coffer key import old.pem old-key --mechanism ECDSA_Signature',
     run: (context, input) => importPem(context, input, input.argument(0), input.arguments[1]),
+  },
+  {
+    words: 'key versions',
+    arguments: 'KEY',
+    summary: 'List the versions of a key, for the transit API.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer key versions old-key',
+    run: async ({ client, output }, input) => {
+      const versions = await client().keyVersions(input.argument(0))
+      const cells = versions.versions.map(({ version, created }) => [version, created, useOf(versions, version)])
+      output.result(versions, () => table(['VERSION', 'CREATED', 'USE'], cells))
+    },
+  },
+  {
+    words: 'key rotate',
+    arguments: 'KEY',
+    summary: 'Add a version to a key, which the transit API uses from then on, and print its number.',
+    roles: ['Administrator'],
+    example: 'coffer key rotate old-key',
+    run: async ({ client, output }, input) => {
+      const version = await client().rotateKey(input.argument(0))
+      output.result({ version }, () => String(version))
+    },
+  },
+  {
+    words: 'key retire',
+    arguments: 'KEY VERSION',
+    summary: 'Forbid the use of the versions of a key up to VERSION; 0 allows all again.',
+    roles: ['Administrator'],
+    options: {
+      'keep-opening': { summary: 'they still decrypt and verify' },
+      delete: { summary: 'also delete them permanently' },
+      force: { short: 'f', summary: 'no confirmation' },
+    },
+    example: 'coffer key retire old-key 0',
+    run: retireVersions,
   },
   {
     words: 'key move',
@@ -208,6 +251,37 @@ export const KEYS: Command[] = [
     },
   },
 ]
+
+function useOf({ minDecryption, minEncryption, latest }: KeyVersions, version: number): string {
+  if (version < minDecryption) return 'retired'
+  if (version < minEncryption) return 'decrypt, verify'
+  return version === latest ? 'newest' : 'all'
+}
+
+async function retireVersions({ client }: CommandContext, input: OptionValues): Promise<void> {
+  const [id, text] = [input.argument(0), input.argument(1)]
+  if (!/^\d{1,9}$/.test(text)) throw usage('VERSION must be a number')
+  const last = Number(text)
+  if (input.flag('keep-opening') && input.flag('delete')) throw usage('--keep-opening and --delete exclude each other')
+  const now = await client().keyVersions(id)
+  const limits = limitsAfter(now, last, input.flag('keep-opening'))
+  if (!input.flag('delete') || last === 0) return client().changeKeyVersions(id, limits)
+  await certain(input.flag('force'), `Versions 1 to ${text} of key ${id} are lost for ever.`, id)
+  await client().changeKeyVersions(id, { ...limits, minAvailable: Math.max(last + 1, now.minAvailable) })
+}
+
+/** Limits that retire the versions up to `last`. Only 0 allows versions again, as far as they are stored. */
+function limitsAfter(now: KeyVersions, last: number, keepsOpening: boolean): Partial<KeyVersionLimits> {
+  const { minAvailable } = now
+  if (last === 0) {
+    const minDecryption = keepsOpening ? now.minDecryption : Math.max(minAvailable, 1)
+    const minEncryption = minAvailable === 0 ? 0 : minDecryption
+    return keepsOpening ? { minEncryption } : { minDecryption, minEncryption }
+  }
+  const minDecryption = keepsOpening ? now.minDecryption : Math.max(last + 1, now.minDecryption)
+  const minEncryption = Math.max(last + 1, now.minEncryption, minDecryption)
+  return keepsOpening ? { minEncryption } : { minDecryption, minEncryption }
+}
 
 export async function listKeys({ client, output }: CommandContext, input: OptionValues): Promise<void> {
   const [prefix = input.text('prefix')] = input.arguments

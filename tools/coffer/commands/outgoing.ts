@@ -75,7 +75,7 @@ async function changeOf({ passphrase }: CommandContext, input: OptionValues): Pr
   }
 }
 
-const listOf = (text: string | undefined): string[] | undefined =>
+export const listOf = (text: string | undefined): string[] | undefined =>
   text
     ?.split(',')
     .map((one) => one.trim())

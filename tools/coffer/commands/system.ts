@@ -241,7 +241,7 @@ async function update(context: CommandContext, input: OptionValues): Promise<voi
 async function untilGood({ client, output }: CommandContext, before: string): Promise<void> {
   const [build, software] = await Promise.all([buildOf(client()), client().software()])
   if (software.updateFallback !== undefined)
-    throw new Failure(EXIT.refused, `the update was left: ${JSON.stringify(software.updateFallback)}`)
+    throw new Failure(EXIT.refused, `the update was rolled back: ${JSON.stringify(software.updateFallback)}`)
   const named = software.version === undefined ? build : `version ${software.version}, build ${build},`
   output.note(build === before ? `It is ${named} as before` : `It is ${named} now, and good`)
 }
