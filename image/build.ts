@@ -36,8 +36,11 @@ const PRODUCT = 'Coffer'
 const RESTART =
   'panic=-1 oops=panic softlockup_panic=1 nmi_watchdog=panic watchdog_thresh=30 ' +
   'hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=240'
-/** No key is a command to the kernel: neither SysRq, on the serial line a break, nor Ctrl-Alt-Del. */
-const NO_KEYS = 'sysctl.kernel.sysrq=0 sysctl.kernel.ctrl-alt-del=0'
+/**
+ * No key is a command to the kernel: neither SysRq, on the serial line a break, nor Ctrl-Alt-Del. The last one sends SIGINT to
+ * process 1, a shell that ends with it, and the kernel panics. It goes to kthreadd, process 2, which ignores all signals.
+ */
+const NO_KEYS = 'sysctl.kernel.sysrq=0 sysctl.kernel.ctrl-alt-del=0 sysctl.kernel.cad_pid=2'
 
 const WITHOUT_ETCD =
   'Without Go 1.21 or newer there is no etcd on the image, and no clustering: image/etcd/README.md says where Go comes from.'

@@ -25,6 +25,8 @@ interface StagerOptions {
   product: string
   version: string
   log: Log
+  /** Called with false when a commit has failed, and with true when no update is pending any more. */
+  onEnd?: (isDone: boolean) => void
 }
 
 export interface Stager {
@@ -39,7 +41,7 @@ export interface Stager {
   cancel(): Promise<void>
 }
 
-export function createStager({ bootManager, releaseKey, product, version, log }: StagerOptions): Stager {
+export function createStager({ bootManager, releaseKey, product, version, log, onEnd }: StagerOptions): Stager {
   let phase: 'idle' | 'busy' | 'pending' = 'idle'
   let staged = ''
 
@@ -51,7 +53,9 @@ export function createStager({ bootManager, releaseKey, product, version, log }:
       await bootManager.slot({ do: step })
       phase = 'idle'
     } finally {
-      if (phase === 'busy') phase = 'pending'
+      const isDone = phase === 'idle'
+      if (isDone || step === 'activate') onEnd?.(isDone)
+      if (!isDone) phase = 'pending'
     }
   }
 

@@ -15,12 +15,11 @@ import { ETCD_SECRET } from './probe/secrets.ts'
 
 const CHECKS = [
   'an ordinary user without further groups',
-  'no capabilities in any set',
+  'no capability in any set but that of ports below 1024',
   'no new privileges',
   'no way back to root',
   'no signals to the boot manager',
   'no higher priority',
-  'no reserved ports',
   'JavaScript reads nothing but program and store',
   'JavaScript writes nothing but the store',
   'JavaScript starts no program',
@@ -35,6 +34,7 @@ const CHECKS = [
 const CHECKS_OF_OTHERS = [
   'an ordinary user without further groups',
   'no capabilities in any set',
+  'no port of challenges',
   'no new privileges',
   'goes before the firmware when memory runs out',
   'reads no secret of the system',
@@ -44,7 +44,7 @@ const CHECKS_OF_ETCD = [...CHECKS_OF_OTHERS, 'writes its own']
 /** Checks that a host gives up but a device must not: these have to fail there, or they could not fail at all. */
 const NOT_ON_A_HOST = [
   'no new privileges',
-  'no capabilities in any set',
+  'no capability in any set but that of ports below 1024',
   'limits of its own',
   'native code writes nothing but the store',
   'native code cannot be brought along',

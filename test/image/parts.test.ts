@@ -9,6 +9,7 @@ import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import { neededLibraries } from '../../image/elf.ts'
 import { licenseOf } from '../../image/etcd-program.ts'
+import { buildChatPage } from '../../tools/build-chat-page.ts'
 import { buildConsole } from '../../tools/build-console.ts'
 import { onMachines } from '../support/machine.ts'
 import { buildImage, type Image, makeDirectory, needsGo } from './images.ts'
@@ -152,10 +153,11 @@ test(
     const programs = names.map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
     const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
     const bundled = new Set([...modules].map((match) => match[1]!))
-    // The page is minified, without a word of where what came from.
+    // The pages are minified, without a word of where what came from.
     const { scripts, metafile } = await buildConsole()
     for (const { name } of scripts) assert.ok(programs.includes(name))
-    for (const { inputs } of Object.values(metafile.outputs))
+    const { metafile: ofChatPage } = await buildChatPage()
+    for (const { inputs } of [metafile, ofChatPage].flatMap(({ outputs }) => Object.values(outputs)))
       for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
         const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? []
         if (name !== undefined && bytesInOutput > 0) bundled.add(name)

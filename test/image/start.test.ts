@@ -38,7 +38,7 @@ test(
 
     const first = await boot(t, image, { disk })
     await first.answers()
-    assert.match(first.output(), /The data partition is being made\./)
+    assert.match(first.output(), /Creating the data partition\./)
     assert.equal(await first.state(), 'Unprovisioned')
     await provision(first)
     await makeKeys(first)
@@ -86,7 +86,7 @@ test(
     const sealed = takeSealed(disk)
 
     const fourth = await boot(t, image, { disk })
-    await fourth.see(/The data partition is being made again: that was interrupted\./)
+    await fourth.see(/Creating the data partition again: the first attempt was interrupted\./)
     await fourth.see(/ at https:\/\/192\.168\.1\.1:8443: Unprovisioned\r?\n/)
     assert.ok(!holds(disk, sealed))
     await fourth.answers()

@@ -56,8 +56,8 @@ test('deadline and watchdog end the tries of a version that hangs', onMachines()
     await device.see(/Version 1\.3\.0 is on trial\./)
     if (n === 2) await device.see(/The boot manager hangs\./)
   }
-  const why = `Version 1.3.0 was tried and abandoned: it was not ready within ${READY_SECONDS} s`
-  await device.see(/1\.3\.0 was tried and abandoned: it was not ready within 5 s\. Version 1\.1\.0 is running\./)
+  const why = `Version 1.3.0 was rolled back: it was not ready within ${READY_SECONDS} s`
+  await device.see(/1\.3\.0 was rolled back: it was not ready within 5 s\. Version 1\.1\.0 is running\./)
   await device.see(/started unattended, Operational/)
   assert.equal(await fallback(device), why)
   assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])

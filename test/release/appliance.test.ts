@@ -171,14 +171,16 @@ test('a version that crashes, whatever it did to the store, gives way to the one
   await expect(204, commit(coffer))
   for (let n = 0; n < 3; n++) await coffer.see(/Version 7\.0 is on trial\.[\s\S]*?a bad version was here/)
   await coffer.see(
-    new RegExp(`Version 7\\.0 was tried and abandoned: [^\\n]*exit code 3[^\\n]* Version ${INSTALLED} is running\\.`),
+    new RegExp(`Version 7\\.0 was rolled back: [^\\n]*exit code 3[^\\n]* Version ${INSTALLED} is running\\.`),
   )
   // The firmware's log and its state come by different ways, in either order.
-  await coffer.see(/Locked.*\n(.*\n)*warning general: .*7\.0 was tried|general: .*7\.0 was tried.*\n(.*\n)*.*Locked/)
+  await coffer.see(
+    /Locked.*\n(.*\n)*warning general: .*7\.0 was rolled back|general: .*7\.0 was rolled back.*\n(.*\n)*.*Locked/,
+  )
   await unlock(coffer)
   assert.equal(await publicKey(coffer), key)
   assert.equal((await systemInfo(coffer)).softwareBuild, `coffer-${INSTALLED}`)
-  assert.match(String((await software(coffer)).updateFallback), /^Version 7\.0 was tried and abandoned: .*exit code 3/)
+  assert.match(String((await software(coffer)).updateFallback), /^Version 7\.0 was rolled back: .*exit code 3/)
   assert.deepEqual(readdirSync(join(data, 'slots')), ['state.json'])
 
   // The text stays until the next update, which is as possible as before.
@@ -218,7 +220,7 @@ test('a trial that falls back loses nothing of the chat, whether it ends before 
   const before = files()
   await expect(200, upload(coffer, makeBadImage('7.0', VANDAL)))
   await expect(204, commit(coffer))
-  await coffer.see(/Version 7\.0 was tried and abandoned/)
+  await coffer.see(/Version 7\.0 was rolled back/)
   await coffer.see(/Locked/)
   await unlock(coffer)
   assert.equal(await markOf(await port(), account), 'Before')
@@ -230,7 +232,7 @@ test('a trial that falls back loses nothing of the chat, whether it ends before 
     await coffer.see(/Coffer 7\.2 at .*Locked, waiting/)
     await assert.rejects(unlock(coffer))
   }
-  await coffer.see(/Version 7\.2 was tried and abandoned/)
+  await coffer.see(/Version 7\.2 was rolled back/)
   await coffer.see(/Locked/)
   await unlock(coffer)
   assert.equal(await markOf(await port(), account), 'Between')
@@ -261,9 +263,7 @@ for (const [version, fault, reason] of BAD_UNLOCKS)
       await coffer.see(new RegExp(`Coffer ${version} at .*Locked, waiting`))
       await assert.rejects(unlock(coffer))
     }
-    await coffer.see(
-      new RegExp(`Version ${version} was tried and abandoned: ${reason}. Version ${INSTALLED} is running\\.`),
-    )
+    await coffer.see(new RegExp(`Version ${version} was rolled back: ${reason}. Version ${INSTALLED} is running\\.`))
     await coffer.see(/Locked/)
     await unlock(coffer)
     assert.equal(await publicKey(coffer), key)
@@ -281,7 +281,7 @@ test('a version that cannot open the store gives way', async (t) => {
   const { coffer } = await start(t)
   await expect(200, upload(coffer, makeBadImage('7.1', smallFirmware(FAILED))))
   await expect(204, commit(coffer))
-  await coffer.see(/Version 7\.1 was tried and abandoned: The store was written by a newer version\./)
+  await coffer.see(/Version 7\.1 was rolled back: The store was written by a newer version\./)
   await coffer.see(/Locked/)
   await unlock(coffer)
   assert.match(String((await software(coffer)).updateFallback), /7\.1 .*newer version/)

@@ -64,7 +64,7 @@ test('a version that never becomes good has three tries, then the one before run
   }
   const back = rig.reopen().choose()
   assert.deepEqual([back.trial, back.version], [false, INSTALLED])
-  assert.equal(back.fallback, 'Version 1.3.0 was tried and abandoned: it crashed 3 times')
+  assert.equal(back.fallback, 'Version 1.3.0 was rolled back: it crashed 3 times')
   assert.equal(records(rig), 'as before')
   assert.deepEqual(readdirSync(rig.directory).sort(), ['slots', 'store'])
   assert.deepEqual(rig.files(), ['state.json'])
@@ -74,7 +74,7 @@ test('a version that never becomes good has three tries, then the one before run
 test('a power cut costs a try without a reason of its own', async (t) => {
   const rig = await installed(t)
   for (let n = 0; n < 3; n++) rig.reopen().choose()
-  assert.match(rig.reopen().choose().fallback!, /abandoned: it did not become ready$/)
+  assert.match(rig.reopen().choose().fallback!, /rolled back: it did not become ready$/)
 })
 
 test('what a version wrote is kept once it is good', async (t) => {
@@ -112,7 +112,7 @@ test('a failed update of an update falls back to the slot that ran, not to the o
   for (let n = 0; n < 3; n++) assert.equal(rig.slots.choose().version, '1.4.0')
   const back = rig.slots.choose()
   assert.deepEqual([back.version, back.trial], ['1.3.0', false])
-  assert.match(back.fallback!, /^Version 1.4.0 was tried and abandoned/)
+  assert.match(back.fallback!, /^Version 1.4.0 was rolled back/)
   await install(rig, '1.4.1')
   assert.equal(rig.slots.choose().version, '1.4.1')
 })
@@ -224,7 +224,7 @@ test('a fallback that a power cut interrupts is finished at the next start', asy
   const state = readFileSync(join(third.directory, 'slots/state.json'))
   third.reopen().choose()
   writeFileSync(join(third.directory, 'slots/state.json'), state)
-  assert.match(third.reopen().choose().fallback!, /was tried and abandoned|A version/)
+  assert.match(third.reopen().choose().fallback!, /was rolled back|A version/)
   assert.equal(records(third), 'as before')
   for (const { directory } of [first, second, third])
     assert.deepEqual(readdirSync(directory).sort(), ['slots', 'store'])
@@ -272,7 +272,7 @@ test('when a try cannot be counted the version is left, and what is written afte
   const repair = breakRecord(rig)
   const running = rig.slots.choose()
   assert.deepEqual([running.trial, running.version], [false, INSTALLED])
-  assert.match(running.fallback!, /could not be tried because the disk failed/)
+  assert.match(running.fallback!, /could not start its trial: the disk failed/)
   repair()
   writeFileSync(join(rig.store, 'records'), 'written meanwhile')
   const next = rig.reopen()

@@ -38,7 +38,9 @@ export interface FixtureRecord {
   bot: Account
 }
 
-/** Results of the generic key at that time, in base64: ciphertexts of `plain` by their mode, and its HMAC-SHA-256. */
+export const XAES_KEY = 'Generic-XAES'
+
+/** Results of the generic keys at that time, in base64: ciphertexts of `plain` by their mode, and its HMAC-SHA-256. */
 export interface GenericUse {
   plain: string
   ciphertexts: Record<string, { encrypted: string; iv: string }>

@@ -44,6 +44,7 @@ import {
   readAnswers,
   readChat,
   unpack,
+  XAES_KEY,
 } from './upgrade-fixture.ts'
 
 const COMMAND = join(import.meta.dirname, '../../tools/coffer/main.ts')
@@ -103,12 +104,13 @@ async function signWithEach(coffer: Coffer, { answers }: FixtureRecord): Promise
   checkBip340(point, sha256, await sign('EC_P256K1', 'BIP340', sha256))
 }
 
-/** With the generic key, and with that of RSA. */
-async function decryptWithBoth(coffer: Coffer, { answers, generic }: FixtureRecord): Promise<void> {
+/** With the generic keys, and with that of RSA. */
+async function decryptWithEach(coffer: Coffer, { answers, generic }: FixtureRecord): Promise<void> {
   const use = async (path: string, json: object) =>
     (await expect(200, coffer.call('POST', `/keys/${path}`, { as: OPERATOR, json }))).json()
+  const keyOf = (mode: string): string => (mode === 'XAES_GCM' ? XAES_KEY : 'Generic')
   for (const [mode, ciphertext] of Object.entries(generic.ciphertexts))
-    assert.equal((await use('Generic/decrypt', { mode, ...ciphertext })).decrypted, generic.plain, mode)
+    assert.equal((await use(`${keyOf(mode)}/decrypt`, { mode, ...ciphertext })).decrypted, generic.plain, mode)
   const { signature } = await use('Generic/sign', { mode: 'HMAC_SHA256', message: generic.plain })
   assert.equal(signature, generic.mac)
   const sealed = encryptOaep(createPublicKey(answers['/keys/RSA/public.pem'] as string), 'SHA256', MESSAGE)
@@ -143,9 +145,12 @@ for (const version of fixtureVersions()) {
     const { port } = await reach(coffer, 'running')
     assertHolds(record.answers, await readAnswers(coffer, idsIn(record)), 'answers')
     await signWithEach(coffer, record)
-    await decryptWithBoth(coffer, record)
+    await decryptWithEach(coffer, record)
     assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat')
     await keyOf(port!) // by the password of then
+    const { transit } = (await expect(200, coffer.call('GET', '/config/interfaces', { as: ADMIN }))).json()
+    assert.equal(transit, 'off', 'an update opens no further API')
+    await expect(404, coffer.call('GET', '//v1/sys/health'))
     await verifyAudit(t, coffer, fixture)
     // The answers are the same in a later year, so the fixture does not age.
     await expect(204, coffer.call('PUT', '/config/time', { as: ADMIN, json: { time: LATER } }))
@@ -159,7 +164,7 @@ for (const version of fixtureVersions()) {
     await unlock(coffer)
     assertHolds(record.answers['/users'], (await coffer.call('GET', '/users', { as: ADMIN })).json(), 'users')
     await signWithEach(coffer, record)
-    await decryptWithBoth(coffer, record)
+    await decryptWithEach(coffer, record)
     const { port } = await reach(coffer, 'running')
     assertHolds(record.chat, await readChat(port!, record.account, record.bot), 'chat')
   })
@@ -170,7 +175,7 @@ for (const version of fixtureVersions()) {
     await expect(204, restore(coffer, read(BACKUPS.nethsm)))
     await unlock(coffer)
     await signWithEach(coffer, record)
-    await decryptWithBoth(coffer, record)
+    await decryptWithEach(coffer, record)
   })
 }
 

@@ -113,7 +113,7 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
   })
   ended.catch(() => {}) // callers that await it get the error
   child.stdin?.on('error', () => {}) // it ended while we typed
-  const console = createConsole({ received: printed(child), send: (text) => child.stdin?.write(text) })
+  const console = createConsole({ received: printed(child, ended), send: (text) => child.stdin?.write(text) })
   const command = async (text: string): Promise<string> => {
     if (foreground) throw new Error('The monitor of this machine is in its terminal')
     return askMonitor(monitor, text)
@@ -137,8 +137,8 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
   }
 }
 
-/** The serial console and QEMU's own complaints, which explain an early end. */
-async function* printed(child: ChildProcess): AsyncIterable<string> {
+/** The serial console, then QEMU's own complaints and exit code, which explain an early end. */
+async function* printed(child: ChildProcess, ended: Promise<number | null>): AsyncIterable<string> {
   if (!child.stdout || !child.stderr) return
   let complaints = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -146,6 +146,8 @@ async function* printed(child: ChildProcess): AsyncIterable<string> {
   })
   yield* child.stdout.setEncoding('utf8') as AsyncIterable<string>
   if (complaints !== '') yield complaints
+  const code = await ended
+  if (code !== 0) yield `QEMU ended with ${code ?? child.signalCode}\n`
 }
 
 const MONITOR_MS_MAX = 60_000

@@ -38,6 +38,7 @@ interface Ordinary {
 const ordinary = ({ id, sacrifice, closed, foreign }: Ordinary): string[] => [
   `check 'an ordinary user without further groups' same "$($b id -u) $($b id -g) $($b id -G)" '${id} ${id} ${id}'`,
   `check 'no capabilities in any set' same "$($b grep -c '^Cap.*:.0000000000000000$' /proc/self/status)" 5`,
+  `check 'no port of challenges' no_port 443`,
   `check 'no new privileges' $b grep -q 'NoNewPrivs:.1$' /proc/self/status`,
   `check 'goes before the firmware when memory runs out' same "$($b cat /proc/self/oom_score_adj)" ${sacrifice}`,
   `check 'reads no secret of the system' all unreadable ${closed.join(' ')}`,
@@ -61,6 +62,7 @@ check() {
   shift
   if "$@"; then echo "probe: $name: $what: holds"; else echo "probe: $name: $what: DOES NOT HOLD: $*"; fi
 }
+no_port() { $b timeout 2 $b nc -l -p $1 </dev/null 2>&1 | $b grep -q 'ermission denied'; }
 same() { [ "$1" = "$2" ]; }
 all() {
   how=$1
