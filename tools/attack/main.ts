@@ -7,7 +7,7 @@
  * With --untimed, how fast valid clients are is told and decides nothing; --only chooses attacks by words of their names.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -19,6 +19,7 @@ import { CHAT_GROWTH_ATTACKS } from './chat-growth-attacks.ts'
 import { CHAT_SUM_ATTACKS } from './chat-sum-attacks.ts'
 import { startChatTarget } from './chat-target.ts'
 import { measureFlood } from './flood.ts'
+import { attackOutgoing } from './outgoing-attacks.ts'
 import { SUM_ATTACKS } from './sum-attacks.ts'
 import {
   ADMIN,
@@ -33,7 +34,7 @@ import {
   UNLOCK,
 } from './target.ts'
 
-const ATTACK_MS_MAX = 120_000 // on a busy computer; on its own each takes some seconds, and all of them a minute
+const ATTACK_MS_MAX = 120_000 // on a busy computer; on its own each takes some seconds, and slow servers a minute
 const BACKUP_PASSPHRASE = 'backup passphrase of the attacker'
 const ATTACKER = 'admin:passphrase of the attacker'
 const ATTACKER_UNLOCK = 'unlock passphrase of the attacker'
@@ -60,6 +61,8 @@ try {
       await judge(name, () => run(chat))
     await chat.stop()
   })
+  chmodSync(directory, 0o755) // where we are root, firmware and chat of this one are other users
+  await attackOutgoing(programs, join(directory, 'outgoing'), judge)
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
