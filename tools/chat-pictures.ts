@@ -1,11 +1,16 @@
-/** Pictures of the chat's page for people to look at: every view, light and dark, wide and narrow, in dist/pictures. */
+/**
+ * Pictures of the chat's page for people to look at: every view, light and dark, wide and narrow, in dist/pictures. With
+ * `--readme` the two of README.md are made anew as well, in firmware/chat-page/pictures. `node tools/chat-pictures.ts [--readme]`
+ */
 
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
+import * as words from '../firmware/chat-page/words/en.ts'
 import { createClient, expectSuccess, root, startCoffer } from './bench/harness.ts'
-import { BROWSER_PACKAGES, startBrowser } from './browser.ts'
+import { browserOrExit } from './browser.ts'
 import { bundle } from './build.ts'
 
 const PASSWORD = 'words of a person'
@@ -13,22 +18,27 @@ const ADMIN = 'admin:words of the administrator'
 const emailOf = (name: string) => `${name.toLowerCase().replace(/ .*/, '')}@example.org`
 const OWNER = 'Olga Orlova'
 const PEOPLE = ['Ben Becker', 'Cora Castro', 'Dana Diaz']
+const SETTINGS = Object.keys(words.settingsSections) as words.SettingsSection[]
+const ORGANIZATION = Object.keys(words.organizationSections) as words.OrganizationSectionName[]
 /** Name of the picture, fragment, and the heading that says it is there. */
 const VIEWS = [
   ['inbox', '#inbox', 'Inbox'],
+  ['recent', '#recent', 'Recent conversations'],
+  ['feed', '#feed', 'All messages'],
   ['topic', '#narrow/channel/1-ops/topic/backups', 'backups'],
   ['channel', '#narrow/channel/1-ops', '#ops'],
   ['search', '#narrow/search/restore', 'Search'],
   ['people', '#people', 'People'],
   ['channels', '#channels', 'Channels'],
   ['channel-settings', '#channels/1', 'Settings of #ops'],
+  ['new-channel', '#channels/new', 'New channel'],
+  ['new-direct', '#new-direct', 'New direct message'],
   ['drafts', '#drafts', 'Drafts'],
-  ['profile', '#settings/profile', 'Profile'],
-  ['devices', '#settings/devices', 'Devices'],
-  ['notifications', '#settings/notifications', 'Notifications'],
-  ['organization', '#organization/profile', 'Organization'],
-  ['invitations', '#organization/invitations', 'Invitations'],
-  ['permissions', '#organization/permissions', 'Permissions'],
+  ['about', '#about', 'About Example'],
+  ...SETTINGS.map((name) => [`settings-${name}`, `#settings/${name}`, words.settingsSections[name]] as const),
+  ...ORGANIZATION.map(
+    (name) => [`organization-${name}`, `#organization/${name}`, words.organizationSections[name]] as const,
+  ),
 ] as const
 const LOOKS = [
   { name: 'light', colorScheme: 'light', viewport: { width: 1180, height: 720 } },
@@ -36,11 +46,8 @@ const LOOKS = [
   { name: 'narrow', colorScheme: 'light', viewport: { width: 360, height: 740 } },
 ] as const
 
-const browser = await startBrowser()
-if (browser === null) {
-  console.log(`There is no browser: sudo apt install ${BROWSER_PACKAGES}`)
-  process.exit(1)
-}
+const { values: options } = parseArgs({ options: { readme: { type: 'boolean', default: false } } })
+const browser = await browserOrExit()
 const directory = mkdtempSync(join(tmpdir(), 'coffer-pictures-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const output = join(root, 'dist/pictures')
@@ -61,6 +68,7 @@ try {
     const take = async (name: string) => {
       await page.locator('body:not(:has-text("Loading…"))').waitFor()
       await page.evaluate('document.activeElement?.blur()') // no ring of the focus
+      await page.mouse.move(0, 0) // no message is pointed at
       await page.screenshot({ path: join(output, `chat-${name}-${look}.png`) })
     }
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
@@ -70,6 +78,7 @@ try {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor()
     if (at === 0) await addContents(page)
+
     for (const [name, fragment, heading] of VIEWS) {
       await page.goto(new URL(fragment, page.url()).href)
       await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
@@ -81,6 +90,12 @@ try {
   close()
   await browser.close()
   await coffer.stop()
+}
+if (options.readme) {
+  const pictures = join(root, 'firmware/chat-page/pictures')
+  mkdirSync(pictures, { recursive: true })
+  for (const look of ['light', 'dark'])
+    copyFileSync(join(output, `chat-topic-${look}.png`), join(pictures, `${look}.png`))
 }
 console.log(`Pictures are in ${output}`)
 
@@ -130,6 +145,8 @@ async function addContents(page: Page): Promise<void> {
       OWNER,
     )
   const [ben, cora, dana] = PEOPLE as [string, string, string]
+  await ask('/users/me/presence', { status: 'active' }, dana)
+  await ask('/users/me/presence', { status: 'idle' }, ben)
   await say(OWNER, 'backups', 'The drill is on **Thursday**: who restores the tar on the spare box?')
   await say(ben, 'backups', 'I do. Which one, the one of tonight?')
   const { id } = await say(

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { defined } from '../firmware/base/defined.ts'
 import { createClient, expectSuccess, root, startCoffer } from './bench/harness.ts'
-import { BROWSER_PACKAGES, startBrowser } from './browser.ts'
+import { browserOrExit } from './browser.ts'
 import { bundle } from './build.ts'
 
 const UNLOCK = 'words that unlock it'
@@ -44,11 +44,7 @@ const LOOKS = [
 ] as const
 
 const { values } = parseArgs({ options: { readme: { type: 'boolean', default: false } } })
-const browser = await startBrowser()
-if (browser === null) {
-  console.log(`There is no browser: sudo apt install ${BROWSER_PACKAGES}`)
-  process.exit(1)
-}
+const browser = await browserOrExit()
 const directory = mkdtempSync(join(tmpdir(), 'coffer-pictures-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const output = join(root, 'dist/pictures')

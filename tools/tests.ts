@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { defined } from '../firmware/base/defined.ts'
 import type { TestJob, TestResult } from './tests/group.ts'
 import { heaviestFirst, KINDS, readMark, share, type TestFile, testFiles, testNames } from './tests/marks.ts'
+import { secondsOfChildren } from './tests/processor-time.ts'
 import { summary } from './tests/summary.ts'
 
 const HELP = `usage: npm test -- [OPTION]... [FILE|FOLDER]...
@@ -27,6 +28,7 @@ With a file, that file; with a folder, its tests of the kinds that are asked for
   --also LIST              also runs the files in LIST
   --inspect FILE           runs one file, which waits for a debugger before its first line
   --names [FOLDER]         runs nothing, and prints the names of the tests
+  --list                   runs nothing, and prints the files that would run
 `
 const ROOT = join(import.meta.dirname, '..')
 const VERBOSE_MAX = 3 // files, of which each test has its line
@@ -58,6 +60,7 @@ const parse = () =>
       also: { type: 'string' },
       inspect: { type: 'boolean', default: false },
       names: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
@@ -68,6 +71,7 @@ async function main(): Promise<number> {
   if (values.names) return printNames(positionals)
   if (values.inspect) return inspectFile(positionals)
   const { files, leftOut } = select(values, positionals)
+  if (values.list) return print(files.map(({ path }) => path).join('\n'))
   const groups = values.slow ? slowGroups(files) : groupsOf(files)
   return runAll(groups, values.skipped, leftOut.length === 0 ? [] : linesOfLeftOut(values, positionals, leftOut))
 }
@@ -99,14 +103,17 @@ function select(options: Options, places: readonly string[]): { files: TestFile[
 const isIn = (files: readonly TestFile[], path: string): boolean => files.some((file) => file.path === path)
 const linesOf = (path: string): string[] => readFileSync(path, 'utf8').split('\n').filter(Boolean)
 
-/** Each test of a device keeps about one core busy. The quick one prints times: nothing runs beside it. */
+/** Nothing runs beside these: a test of the image prints times, and browsers end their requests when an interface is added. */
+const ALONE = ['test/image/', 'test/chat/network/']
+
+/** Each test of a device keeps about one core busy. */
 function groupsOf(files: readonly TestFile[]): Group[] {
   const isDevice = ({ kind }: TestFile) => kind === 'device' || kind === 'slow'
-  const isImage = (file: TestFile) => !isDevice(file) && file.path.startsWith('test/image/')
+  const isAlone = (file: TestFile) => !isDevice(file) && ALONE.some((folder) => file.path.startsWith(folder))
   return [
     // Two files more at a time than the smallest computer has cores: those that kill, time out or ask another program mostly wait.
-    { files: files.filter((file) => !isDevice(file) && !isImage(file)), concurrency: 4, minutes: 60 },
-    { files: files.filter(isImage).sort(byPath), concurrency: 1, minutes: 30 },
+    { files: files.filter((file) => !isDevice(file) && !isAlone(file)), concurrency: 4, minutes: 60 },
+    { files: files.filter(isAlone).sort(byPath), concurrency: 1, minutes: 30 },
     { files: files.filter(isDevice), concurrency: 2, minutes: 120 },
   ]
 }
@@ -150,7 +157,8 @@ async function runAll(groups: readonly Group[], skippedList: string | undefined,
         .join(''),
     )
   }
-  console.log([...lines, ...summary(results)].join('\n'))
+  const processor = `Processor seconds: ${secondsOfChildren().toFixed(1)}`
+  console.log([...lines, processor, ...summary(results)].join('\n'))
   return status || (results.length < total ? 1 : 0)
 }
 

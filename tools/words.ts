@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Paths that follow the rules. Add a folder when it is clean; remove none. */
+/** Paths that follow the rules. Add a folder when it is clean; remove none. One file is in German, of which no rule of English holds. */
 const FINISHED =
-  /^(?:(?:ARCHITECTURE|GLOSSARY|README|SECURITY)\.md|(?:boot|firmware|tools)\/|image\/|test\/(?!chat\/|tools\/words))/
+  /^(?:(?:ARCHITECTURE|GLOSSARY|README|SECURITY)\.md|(?:boot|firmware(?!\/chat-page\/words\/de\.ts)|tools)\/|image\/|test\/(?!tools\/words))/
 
 /** Concepts that both services have, each in its own form. */
 const SHARED_TYPES = new Set(

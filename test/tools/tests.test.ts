@@ -11,6 +11,7 @@ import { readMark, share, type TestFile, testFiles, testNames } from '../../tool
 const ROOT = join(import.meta.dirname, '../..')
 const PROGRAM = join(ROOT, 'tools/tests.ts')
 
+const BUSY_S = 1
 const FILES = {
   good: "import { test } from 'node:test'\ntest('good', () => {})\n",
   bad: "import { test } from 'node:test'\ntest('bad', () => { throw new Error('as it should') })\n",
@@ -22,6 +23,11 @@ const FILES = {
 test('all', async (t) => {
   await t.test('part', { skip: 'to run this: sudo apt install zsh cpio' }, () => {})
   await t.test('other part', { skip: 'to run this: sudo apt install cpio' }, () => {})
+})
+`,
+  busy: `import { test } from 'node:test'
+test('works', () => {
+  while (process.cpuUsage().user < ${BUSY_S * 1e6});
 })
 `,
 } as const
@@ -48,6 +54,12 @@ function runFiles(t: TestContext, ...names: (keyof typeof FILES)[]) {
   const result = runTool('--skipped', list, ...names.map((name) => join(directory, `${name}.test.mjs`)))
   return { ...result, skipped: readFileSync(list, 'utf8') }
 }
+
+test('the processor seconds of test files are counted', (t) => {
+  const { text } = runFiles(t, 'busy')
+  const [, seconds] = /^Processor seconds: ([\d.]+)$/m.exec(text)!
+  assert.ok(Number(seconds) >= BUSY_S, text)
+})
 
 test('what passes passes, with how long each file took and its number', (t) => {
   const { status, text } = runFiles(t, 'good')
@@ -189,4 +201,16 @@ test('reads marks, refuses misspelt ones, and files that have a slow form say so
 test('lists the names of tests as they are written', () => {
   const source = `test('a', f)\n  it(\`b \${c}\`, f)\ndescribe(\n  "d's", f)\nretest('e')\nt.test('f', g)`
   assert.deepEqual(testNames(source), ['a', `b \${c}`, "d's", 'f'])
+})
+
+test('lists the files that it would run, and runs none', () => {
+  const lists = ['1/2', '2/2'].map((number) => {
+    const { status, stdout } = spawnSync(process.execPath, [PROGRAM, '--list', '--long', '--share', number], {
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0)
+    return stdout.trim().split('\n')
+  })
+  const long = testFiles(ROOT).filter(({ kind }) => kind === 'long')
+  assert.deepEqual(lists.flat().sort(), long.map(({ path }) => path).sort())
 })

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
 const PROGRAMS =
-  'primitives appliance mixed softhsm2 growth store audit-cost cluster chat chat-beside unlock-crowd render start command page versions chart'
-const COMPARE = ['store', 'versions']
+  'primitives appliance mixed softhsm2 growth store audit-cost syslog transit cluster chat chat-beside chat-sessions chat-push unlock-crowd render start command page versions chart'
+const COMPARE = ['store', 'transit', 'versions']
 
 for (const name of PROGRAMS.split(' ')) {
   const parameters = COMPARE.includes(name) ? process.argv.slice(2) : []

@@ -12,14 +12,13 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:https'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { chatOf, createAsker, makeChat, PASSWORD, type PersonKey, signIn } from './chat-people.ts'
 import {
-  ADMIN,
   bundleFor,
   type Call,
   cpuUs,
@@ -31,7 +30,6 @@ import {
   OPERATOR,
   othersShare,
   quantile,
-  type Server,
   signRequest,
   startCoffer,
   writeResults,
@@ -44,13 +42,10 @@ const SETTLE_MS = 300
 const CLIENTS = 16
 const BOTS_OF_USER = 190 // of 200 that one may have
 const ADMINISTRATOR = 200 // whose changes no budget ends
-const OWNER = { email: 'owner@example.org', fullName: 'Owner', password: 'password of the owner' }
 const KEY = KEYS[0]
 
-interface Account {
+interface Account extends PersonKey {
   id: number
-  email: string
-  key: string
 }
 interface Channel {
   name: string
@@ -86,7 +81,7 @@ async function measureAll(): Promise<void> {
     loader = fork(import.meta.filename, ['load'])
     loader.send({ port, channels, intervalMs: 1000 / sends! })
     await once(loader, 'message')
-    await measure(call, chatOf(coffer), loader, rounds!, { polls, audience, sends })
+    await measure(call, chatOf(coffer.processes[0]!), loader, rounds!, { polls, audience, sends })
   } finally {
     loader?.kill()
     close()
@@ -156,12 +151,6 @@ async function measure(call: Call, chat: number, loader: ChildProcess, rounds: n
   process.exitCode = rateRatio < RATE_RATIO_MIN || p99Ratio > P99_RATIO_MAX ? 1 : 0
 }
 
-/** The process of the chat is the youngest child of the boot manager. */
-function chatOf({ processes: [boot] }: Server): number {
-  const children = readFileSync(`/proc/${boot}/task/${boot}/children`, 'utf8').trim().split(' ').map(Number)
-  return children.at(-1)!
-}
-
 async function signFor(call: Call, ms: number): Promise<{ rate: number; p99: number }> {
   const took: number[] = []
   const startedMs = performance.now()
@@ -176,33 +165,17 @@ async function signFor(call: Call, ms: number): Promise<{ rate: number; p99: num
   return { rate: took.length / ((performance.now() - startedMs) / 1000), p99: quantile(took, 0.99) }
 }
 
-async function makeChat(call: Call): Promise<number> {
-  await expectSuccess(call('PUT', '/chat/organization', ADMIN, { name: 'Bench', owner: OWNER }))
-  const { port } = JSON.parse((await expectSuccess(call('GET', '/chat', ADMIN))).text) as { port: number }
-  return port
-}
-
 /** Bots, since their keys need no password: each waits in one channel, and sends there in its turn. */
 async function makeChannels(port: number, polls: number, audience: number): Promise<Channel[]> {
   const ask = createAsker(port)
-  const signIn = async (username: string) => {
-    const values = { username, password: OWNER.password }
-    const { api_key: key, email } = await ask<{ api_key: string; email: string }>(
-      'POST',
-      '/fetch_api_key',
-      null,
-      values,
-    )
-    return { email, key }
-  }
-  const owner = await signIn(OWNER.email)
+  const owner = await signIn(ask)
   const makers = [owner]
   while (makers.length * BOTS_OF_USER < polls) {
     const username = `maker${makers.length}@example.org`
-    const values = { email: username, password: OWNER.password, full_name: `Maker ${makers.length}` }
+    const values = { email: username, password: PASSWORD, full_name: `Maker ${makers.length}` }
     const { user_id } = await ask<{ user_id: number }>('POST', '/users', owner, values)
     await ask('PATCH', `/users/${user_id}`, owner, { role: String(ADMINISTRATOR) })
-    makers.push(await signIn(username))
+    makers.push(await signIn(ask, username))
   }
   const channels: Channel[] = []
   for (let first = 0; first < polls; first += audience) {
@@ -266,41 +239,4 @@ async function load(): Promise<void> {
   })
   process.once('disconnect', () => process.exit())
   process.send!(0)
-}
-
-type Ask = <T>(
-  method: string,
-  path: string,
-  as: { email: string; key: string } | null,
-  values: Record<string, string>,
-) => Promise<T>
-
-/** Waits as long as a limit of rates says; throws for any other answer that is no success. */
-function createAsker(port: number): Ask {
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
-  const once = (method: string, path: string, as: Parameters<Ask>[2], values: Record<string, string>) =>
-    new Promise<Record<string, unknown>>((resolve, reject) => {
-      const encoded = new URLSearchParams(values).toString()
-      const inQuery = method === 'GET'
-      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-      const target = `/api/v1${path}${inQuery ? `?${encoded}` : ''}`
-      const auth = as === null ? {} : { auth: `${as.email}:${as.key}` }
-      const sent = request({ agent, host: '127.0.0.1', port, method, path: target, ...auth, headers }, (answer) => {
-        let text = ''
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
-          text += chunk
-        })
-        answer.once('end', () => resolve(JSON.parse(text)))
-        answer.once('error', reject)
-      })
-      sent.once('error', reject).end(inQuery ? undefined : encoded)
-    })
-  return async <T>(...parameters: Parameters<typeof once>): Promise<T> => {
-    for (;;) {
-      const body = await once(...parameters)
-      if (body.result === 'success') return body as T
-      if (body.code !== 'RATE_LIMIT_HIT') throw new Error(`${parameters[0]} ${parameters[1]}: ${body.msg}`)
-      await wait(Number(body['retry-after']) * 1000)
-    }
-  }
 }

@@ -1,15 +1,15 @@
 /**
  * The chat alone behind its TLS listener, as its process has it, over an organization that is filled at the first start.
- * `node tools/bench/chat-server.ts DIRECTORY USERS CHANNELS MESSAGES [SEARCHES | limited]`; it says how long opening took and then its
+ * `node tools/bench/chat-server.ts DIRECTORY USERS CHANNELS MESSAGES [SEARCHES | limited | PAGE]`; it says how long opening took and then its
  * port, writes the accounts' keys to `keys.json` in the directory, and ends with its standard input. With SEARCHES it does so
  * many of each kind, writes what they took to `searches.json` and ends. Calls have no limit but with `limited`, which has the usual ones.
+ * PAGE is `chat-page.bin` of a build: the page for browsers.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClock } from '../../firmware/base/clock.ts'
-import { createLog } from '../../firmware/base/log.ts'
-import { type Chat, createChat } from '../../firmware/chat/process/chat.ts'
+import { pathToFileURL } from 'node:url'
+import type { Chat } from '../../firmware/chat/process/chat.ts'
 import { ensureConversation, ensureTopic } from '../../firmware/chat/realm/messages/location.ts'
 import { HAS_LINK } from '../../firmware/chat/realm/model/content-flags.ts'
 import type { Channel, User } from '../../firmware/chat/realm/model/records.ts'
@@ -18,11 +18,8 @@ import { makeKey } from '../../firmware/chat/realm/objects/keys.ts'
 import { subscribe } from '../../firmware/chat/realm/organization/channels/subscribe.ts'
 import { addUser } from '../../firmware/chat/realm/organization/users/change.ts'
 import type { MessageRow } from '../../firmware/chat/store/messages.ts'
-import { deriveKey } from '../../firmware/crypto/kdf.ts'
-import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
-import { listenTls } from '../../firmware/http/server/listener.ts'
 import { measureSearches } from './chat-search.ts'
+import { OWNER, OWNER_PASSWORD, openChat, serveChat } from './chat-serve.ts'
 import { createTexts } from './chat-words.ts'
 
 const TOPICS_PER_CHANNEL = 250
@@ -33,27 +30,16 @@ const GUEST_EVERY = 50
 const CONVERSATION_EVERY = 10 // of so many messages one is a direct one
 const LINK_EVERY = 50
 const TOPIC_WORDS_MAX = 4
-const CHEAP = { N: 2, r: 1, p: 1 } // of the one password that is made here
-const UNLIMITED = { calls: 1e9, withinMs: 60_000 }
 
 const directory = process.argv[2]!
 const [users, channels, messages] = process.argv.slice(3).map(Number) as [number, number, number]
-const isLimited = process.argv[6] === 'limited'
-const searches = isLimited ? 0 : Number(process.argv[6] ?? 0)
-const log = createLog('error', ({ message }) => console.error(message))
-const clock = createClock()
+const option = process.argv[6] ?? ''
+const searches = /^\d+$/.test(option) ? Number(option) : 0
 const isNew = !existsSync(join(directory, 'chat.db'))
 
 const startedMs = performance.now()
-const chat = createChat({
-  directory,
-  chatKey: new Uint8Array(32).fill(1),
-  log,
-  clock,
-  derive: async (password, salt, cost) => deriveKey(password, salt, cost),
-  passwordCost: CHEAP,
-  ...(!isLimited && { rateLimits: { account: UNLIMITED, address: UNLIMITED } }),
-})
+const opened = openChat(directory, { limited: option === 'limited' })
+const { chat } = opened
 const openedMs = performance.now() - startedMs
 if (isNew) await fill(chat)
 if (searches > 0) {
@@ -62,28 +48,11 @@ if (searches > 0) {
   chat.close()
   process.exit(0)
 }
-
-const identity = await makeTlsIdentity(systemRandom)
-const limits = { connectionsMax: 10_000 }
-const { port } = await listenTls({
-  app: { fetch: (request, env) => chat.api.fetch(request, env) },
-  host: '127.0.0.1',
-  port: 0,
-  identity: () => identity,
-  log,
-  now: clock.now,
-  limits,
-})
 console.log(`opened in ${openedMs} ms`)
-console.log(`https://127.0.0.1:${port}: chat`)
-process.stdin.resume().once('end', () => {
-  chat.close()
-  process.exit(0)
-})
+await serveChat(opened, option.endsWith('.bin') ? pathToFileURL(option) : null)
 
 async function fill({ realm, createOrganization }: Chat): Promise<void> {
-  const owner = { email: 'owner@example.org', fullName: 'Owner' }
-  const first = await createOrganization({ name: 'Benchmark', url: '', owner }, 'password of the benchmark')
+  const first = await createOrganization({ name: 'Benchmark', url: '', owner: OWNER }, OWNER_PASSWORD)
   const people: User[] = [first]
   realm.transaction((turn) => {
     for (let n = people.length; n < users; n++)

@@ -3,7 +3,7 @@
  * (bare.ts) and are printed beside it; a send is printed beside one synced write, which sets its pace. Searches are measured
  * without TLS, by the processor time of each.
  *
- * node tools/bench/chat.ts [--users=1000] [--channels=200] [--messages=1000000] [--rounds=5] [--requests=200] [--searches=200]
+ * node tools/bench/chat.ts [--users=1000] [--channels=200] [--messages=1000000] [--rounds=5] [--requests=200] [--searches=200] [--clients=200]
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -45,6 +45,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     requests: { type: 'string', default: '200' },
     searches: { type: 'string', default: '200' },
+    clients: { type: 'string', default: '200' }, // that register at once
   },
 })
 const [rounds, requests] = [Number(values.rounds), Number(values.requests)]
@@ -108,7 +109,10 @@ async function measure(chat: Server, bare: Server) {
   }
   console.log('(beside a send stands one write that is synced to the disk)')
   const message = { type: 'channel', to: '"channel 9"', topic: 'a topic', content: 'sent during a storm' }
-  const storm = await measureStorm(chat, keys.slice(1), () => asked('POST', '/messages', me, message))
+  const storm = await measureStorm(chat, keys.slice(1), () => asked('POST', '/messages', me, message), {
+    clients: Number(values.clients),
+    rounds,
+  })
   const fanOut = await measureFanOut(chat, bare, keys)
   const idle = await measureIdle(chat, bare, keys)
   toBare.close()

@@ -9,11 +9,11 @@
  * node tools/bench/versions.ts --before=HEAD~50 [--pairs=4] [--rounds=5] [--seconds=2]
  */
 
-import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bundleCommit } from '../build-commit.ts'
 import {
   ADMIN,
   bundleFor,
@@ -28,7 +28,6 @@ import {
   othersShare,
   quantile,
   residentMib,
-  root,
   type Server,
   startCoffer,
   writeResults,
@@ -79,7 +78,7 @@ async function compare(before: string, pairs: number, rounds: number, seconds: n
   const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
   try {
     await bundleFor(join(directory, 'now'))
-    const node = buildBefore(before, directory)
+    const node = bundleCommit(before, join(directory, 'sources'), join(directory, 'before'))
     const rounded = new Map<string, Round[]>()
     const memories: Record<Side, number>[] = []
     for (let pair = 0; pair < pairs; pair++) {
@@ -141,21 +140,6 @@ async function comparePair(
     await Promise.all(started.values().map((server) => server.stop()))
     rmSync(data, { recursive: true })
   }
-}
-
-/** Beside this version; returns its Node. */
-function buildBefore(before: string, directory: string): string {
-  const [sources, archive] = [join(directory, 'sources'), join(directory, 'sources.tar')]
-  mkdirSync(sources)
-  execFileSync('git', ['archive', `--output=${archive}`, before], { cwd: root })
-  execFileSync('tar', ['--extract', `--file=${archive}`, `--directory=${sources}`])
-  const packages = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8')
-  if (packages(sources) === packages(root)) symlinkSync(join(root, 'node_modules'), join(sources, 'node_modules'))
-  else execFileSync('npm', ['ci', '--silent'], { cwd: sources, stdio: 'inherit' })
-  const node = join(sources, 'tools/node')
-  cpSync(join(root, 'tools/node'), node) // older versions have none
-  execFileSync(node, [join(sources, 'tools/build.ts'), join(directory, 'before')], { cwd: sources })
-  return node
 }
 
 async function startFilled(directory: string, data: string, side: Side, node?: string): Promise<Server> {
