@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 from cryptography.hazmat.primitives.serialization import pkcs12
 from pynitrokey.cli.nethsm import nethsm as program
+from transit_switch import switch_transit
 
 host, fresh, directory = sys.argv[1:4]
 UNLOCK, ADMIN, BACKUP = "the unlock passphrase", "the administrator", "the backup passphrase"
@@ -102,6 +103,7 @@ def first_steps():
     ok("state", user=None, see="is Unprovisioned")
     ok("info", user=None, see=["Vendor", "Product"])
     ok("provision", "--unlock-passphrase", UNLOCK, "--admin-passphrase", ADMIN, user=None, see="provisioned")
+    switch_transit(host, "admin", ADMIN)
     ok("state", user=None, see="is Operational")
     ok("system-info", see="Software version")
     ok("set-time", "2035-01-02T03:04:05Z")

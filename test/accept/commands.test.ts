@@ -25,7 +25,7 @@ test('the command line of NetHSM, unmodified, goes through a day', {
     addresses.push(`${host}:${port}`)
   }
   const { stdout } = await run(PYTHON, [join(import.meta.dirname, 'commands.py'), ...addresses, makeDataDirectory(t)], {
-    env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
+    env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1', COFFER_TEST_TRANSIT: process.env.COFFER_TEST_TRANSIT },
   })
   t.diagnostic(stdout.trim().split('\n').at(-1)!)
   assert.match(stdout, /^68 commands, \d+ calls$/m)

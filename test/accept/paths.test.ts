@@ -23,7 +23,7 @@ const ELSEWHERE = [
   /^(?:src\/tests\/)?container_cluster_test\.sh$/, // NetHSM's
   /^(?:image-layout|manifest|config|layer)\.md$/, // of the OCI image specification
   /^api\/v3rpc\/rpctypes\/error\.go$/, // etcd's
-  /^(?:Node|TweetNaCl)\.js$/,
+  /^(?:Node|TweetNaCl|highlight)\.js$/,
   /^sqlite\.org\//,
   /^vuln\.go$/, // a host
   /^image\/(?:png|jpeg|gif|webp|svg|apng|avif|bmp)$/, // media types

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../../tools/free-ports.ts'
+import { BAO, needsBao } from '../kms/transit/bao.ts'
 import { buildForTests } from '../support/build.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { fileNeeds, needsOpenssl35, OPENSSL_35 } from '../support/tools.ts'
@@ -25,6 +26,11 @@ test('the walk-through of the README works as it is written, and what the page o
 test('so do its post-quantum signatures, with an OpenSSL that knows them', needsOpenssl35(), (t) => {
   const signatures = blocks('firmware/kms/README.md', 'shell').filter((block) => block.includes('ML_DSA'))
   return works(t, [...blocks('README.md', 'sh'), ...signatures], 6, OPENSSL_35!)
+})
+
+test('so do the commands of bao for the transit API and versions of keys', needsBao(), (t) => {
+  const commands = blocks('firmware/kms/README.md', 'shell').filter((block) => block.includes('bao '))
+  return works(t, [...blocks('README.md', 'sh'), ...commands], 8, dirname(BAO))
 })
 
 async function works(t: TestContext, parts: readonly string[], least: number, programs?: string): Promise<void> {

@@ -31,6 +31,7 @@ from nethsm import (
     State,
     UnattendedBootStatus,
 )
+from transit_switch import switch_transit
 
 HOST = sys.argv[1]
 UNLOCK = "unlock passphrase"
@@ -68,6 +69,7 @@ def lifecycle():
     refused(lambda: admin.list_keys(), "Operational")
     refused(lambda: anybody.provision("x" * 201, ADMIN.password), "Malformed", "NetHSM error message: ")
     anybody.provision(UNLOCK, ADMIN.password, datetime.now(timezone.utc))
+    switch_transit(HOST, ADMIN.username, ADMIN.password)
     assert anybody.get_state() == State.OPERATIONAL
     refused(lambda: anybody.provision(UNLOCK, ADMIN.password), "Unprovisioned")
     assert abs(admin.get_config_time() - datetime.now(timezone.utc)) < timedelta(minutes=1)

@@ -16,7 +16,7 @@ test('the NetHSM Python SDK works unmodified', needsPython(), async (t) => {
   t.after(() => appliance.dispose())
   const { stdout } = await promisify(execFile)(PYTHON, [program, `${appliance.host}:${appliance.port}`], {
     timeout: TIME_MS_MAX,
-    env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
+    env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1', COFFER_TEST_TRANSIT: process.env.COFFER_TEST_TRANSIT },
   })
   for (const line of stdout.trim().split('\n')) t.diagnostic(line)
   assert.match(stdout, /^all of it$/m)

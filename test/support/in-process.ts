@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { type Acme, createAcme, systemTime } from '../../firmware/acme/service.ts'
+import { createAlerts } from '../../firmware/alerts/service.ts'
 import { type AppOptions, createApp } from '../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../firmware/appliance/appliance.ts'
 import { createLog, type Log, type LogEntry } from '../../firmware/base/log.ts'
@@ -48,10 +50,32 @@ function probeHere({ configuration }: Appliance, job: Omit<ProbeJob, 'do'>): Pro
   return probe(connector, { ...job, do: 'probe' }, new AbortController().signal)
 }
 
+/** Reaches no server. */
+const acmeOf = (appliance: Appliance, log: Log): Acme =>
+  createAcme({
+    appliance,
+    time: systemTime(appliance.clock.now),
+    random: systemRandom,
+    log,
+    send: undefined,
+    answersHttp: true,
+    chat: { hasOrganization: () => false, show: async () => {} },
+  })
+
+const alertsOf = (appliance: Appliance, acme: Pick<Acme, 'view'>, log: Log) =>
+  createAlerts({
+    ...{ appliance, acme, log, chat: undefined, outgoing: undefined, forwarder: undefined },
+    isRolledBack: false,
+    setsClock: false,
+    monotonicMs: () => performance.now(),
+  })
+
 export class Rig implements Client {
   readonly pool: CryptoPool
   readonly appliance: Appliance
   readonly entries: LogEntry[]
+  readonly log: Log
+  readonly acme: AppOptions['acme']
   readonly #app: ReturnType<typeof createApp>
   readonly dataDirectory: string
   readonly #passphrases = new Map([['admin', ADMIN]])
@@ -71,16 +95,22 @@ export class Rig implements Client {
     this.pool = pool
     this.appliance = appliance
     this.entries = entries
+    this.log = log
     this.dataDirectory = dataDirectory
+    const acme = 'acme' in more ? undefined : acmeOf(appliance, log)
+    this.acme = acme ?? more.acme
+    const alerts = this.acme && alertsOf(appliance, this.acme, log)
     this.close = async () => {
+      alerts?.stop()
+      await acme?.close()
       await pool.close()
       await appliance.close()
-      rmSync(dataDirectory, { recursive: true })
+      rmSync(dataDirectory, { recursive: true, force: true }) // it may be shared by runs
     }
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
     const releaseKey = new Uint8Array(32)
     const outgoing = { probe: (job: Omit<ProbeJob, 'do'>) => probeHere(appliance, job) }
-    this.#app = createApp({ appliance, log, info, releaseKey, outgoing, ...more })
+    this.#app = createApp({ appliance, log, info, releaseKey, outgoing, acme, ...(alerts && { alerts }), ...more })
   }
 
   /** Clock of the login limiter and of the audit log's budgets. It stands still until it is set. */
@@ -145,8 +175,9 @@ export class Rig implements Client {
   }
 }
 
-/** `cluster`, `etcd`, `readDisk`, and `nowMs` in place of the rig's own time: what an appliance needs that is not alone. */
-interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs' | 'readDisk'>> {
+/** `cluster`, `etcd`, `readDisk`, `random`, and `nowMs` in place of the rig's own time: what an appliance needs that is not alone. */
+interface Parts
+  extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs' | 'random' | 'readDisk'>> {
   dataDirectory?: string
   pool?: CryptoPool
 }

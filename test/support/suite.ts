@@ -119,9 +119,14 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
   return appliance
 }
 
-/** Provisions with `UNLOCK` and `ADMIN`. */
-export const provision = (appliance: Appliance, systemTime = new Date().toISOString()): Promise<void> =>
-  provisionWith(appliance, { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN.slice('admin:'.length), systemTime })
+/** Provisions with `UNLOCK` and `ADMIN`. With `COFFER_TEST_TRANSIT=on` the transit API is on: test/accept/transit-on.test.ts. */
+export async function provision(appliance: Appliance, systemTime = new Date().toISOString()): Promise<void> {
+  const adminPassphrase = ADMIN.slice('admin:'.length)
+  await provisionWith(appliance, { unlockPassphrase: UNLOCK, adminPassphrase, systemTime })
+  if (process.env.COFFER_TEST_TRANSIT !== 'on') return
+  await expect(204, appliance.call('PUT', '/config/interfaces', { as: ADMIN, json: { transit: 'on', tokenHours: 24 } }))
+  await expect(200, appliance.call('GET', '//v1/sys/health'))
+}
 
 export async function startProvisioned(options: Options = {}): Promise<Appliance> {
   const appliance = await startAppliance(options)

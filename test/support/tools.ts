@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, globSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -16,6 +16,12 @@ export const PYTHON = join(root, '.venv/bin/python')
 /** Where the published JavaScript client is installed, which `.ci/run` does. */
 export const ZULIP_JS = join(root, '.zulip-js')
 
+/** Where node-vault is installed, which `.ci/run` does. */
+export const NODE_VAULT = join(root, '.node-vault')
+
+/** sops and cosign, which `.ci/go-clients` gets. */
+export const GO_CLIENTS = join(root, '.go-clients')
+
 /** In memory where there is such a disk that this user may write. */
 export const MEMORY_DIRECTORY = isWritable('/dev/shm') ? '/dev/shm' : tmpdir()
 
@@ -27,11 +33,14 @@ const PACKAGES = {
   'dpkg-deb': 'dpkg',
   e2fsck: 'e2fsprogs',
   etcd: 'etcd-server',
+  'firefox-esr': 'firefox-esr',
   'fsck.fat': 'dosfstools',
   fish: 'fish',
   git: 'git',
+  gpg: 'gnupg',
   ip: 'iproute2',
   java: 'default-jre-headless',
+  jq: 'jq',
   mcopy: 'mtools',
   'mkfs.vfat': 'dosfstools',
   mksquashfs: 'squashfs-tools',
@@ -48,8 +57,10 @@ const PACKAGES = {
   sfdisk: 'fdisk',
   sgdisk: 'gdisk',
   skopeo: 'skopeo',
+  sqop: 'sqop',
   ssh: 'openssh-client',
   sshd: 'openssh-server',
+  strace: 'strace',
   swtpm: 'swtpm',
   'systemd-analyze': 'systemd',
   tinyproxy: 'tinyproxy-bin',
@@ -106,12 +117,13 @@ function hasTerminals(): boolean {
   }
 }
 
+/** Says how to install the published clients; does no harm where some of them are there. */
+export const PYTHON_STEPS =
+  'to run this: sudo apt install python3-venv; ' +
+  'python3 -m venv .venv && .venv/bin/pip install --ignore-requires-python -r test/accept/requirements.txt'
+
 export const needsPython = (): { skip: string | false } => ({
-  skip:
-    process.env.CI !== 'true' &&
-    !existsSync(PYTHON) &&
-    'to run this: sudo apt install python3-venv; ' +
-      'python3 -m venv .venv && .venv/bin/pip install --ignore-requires-python -r test/accept/requirements.txt',
+  skip: process.env.CI !== 'true' && !existsSync(PYTHON) && PYTHON_STEPS,
 })
 
 /** Options of a test that runs one of the clients that need much; `program` is what its package installs. */
@@ -156,16 +168,59 @@ export const RUST_CLIENT = join(root, '.rust-client/membership')
 /** The library's own test. */
 export const RUST_SDK_TEST = join(root, '.rust-client/basic')
 
-/** Options of a test that runs one of the two; in CI, too: the registry of Rust need not be reached. */
-export const needsRustClient = (program = RUST_CLIENT): { skip: string | false } => ({
-  skip: !existsSync(program) && 'to run this: cargo, then .ci/rust-client',
+/** The published crates nethsm and nethsm-cli, with their commands. */
+export const RUST_NETHSM = join(root, '.rust-nethsm')
+
+/** Options of a test that runs what `build` makes; in CI, too: the registry of Rust need not be reached. */
+export const needsRustClient = (
+  program = RUST_CLIENT,
+  steps = 'cargo, then .ci/rust-client',
+): { skip: string | false } => ({
+  skip: !existsSync(program) && `to run this: ${steps}`,
 })
+
+/** syslog-ng of Debian, which cannot be installed beside rsyslog. */
+export const SYSLOG_NG = join(root, '.syslog-ng/bin/syslog-ng')
+
+export const needsSyslogNg = (): { skip: string | false } => ({
+  skip: process.env.CI !== 'true' && !existsSync(SYSLOG_NG) && 'to run this: .ci/syslog-ng, on Debian',
+})
+
+/** The driver for TLS that rsyslog loads from its own directory, which differs from machine to machine. */
+export const needsRsyslogTls = (): { skip: string | false } => {
+  const drivers = globSync('/usr/lib/*/rsyslog/lmnsd_gtls.so')
+  return unlessMissing([...packagesMissing(['rsyslogd']), ...(drivers.length === 0 ? ['rsyslog-gnutls'] : [])])
+}
+
+/** Where `.ci/acme` installs ACME servers. */
+const ACME_SERVERS = join(root, '.acme')
+
+/** An ACME server: its program, and options of a test that runs it; in CI, too: the registry of Go need not be reached. */
+export function acmeServer(name: 'pebble' | 'pebble-challtestsrv' | 'step-ca'): {
+  program: string
+  skip: string | false
+} {
+  const program = join(ACME_SERVERS, name)
+  return { program, skip: !existsSync(program) && 'to run this: Go, then .ci/acme' }
+}
 
 export const needsZulipJs = (): { skip: string | false } => ({
   skip:
     process.env.CI !== 'true' &&
     !existsSync(join(ZULIP_JS, 'node_modules')) &&
     'to run this: cp -r test/chat/clients/zulip-js .zulip-js && npm ci --ignore-scripts --prefix .zulip-js',
+})
+
+export const needsNodeVault = (): { skip: string | false } => ({
+  skip:
+    process.env.CI !== 'true' &&
+    !existsSync(join(NODE_VAULT, 'node_modules')) &&
+    'to run this: cp -r test/kms/transit/node-vault .node-vault && npm ci --ignore-scripts --prefix .node-vault',
+})
+
+/** Options of a test that runs it; in CI, too: the registry of Go need not be reached. */
+export const needsGoClient = (program: 'sops' | 'cosign'): { skip: string | false } => ({
+  skip: !existsSync(join(GO_CLIENTS, program)) && 'to run this: go, then .ci/go-clients',
 })
 
 /** Where other versions of Node are installed, which `.ci/run` does. */
