@@ -25,26 +25,27 @@ export interface SnippetMenuProps {
   insert: (content: string) => void
 }
 
+const fetchSnippets = async (extras?: { signal: AbortSignal }) =>
+  (await call<{ saved_snippets: Snippet[] }>('GET', '/saved_snippets', {}, extras)).saved_snippets
+
 export function SnippetMenu({ text, insert }: SnippetMenuProps) {
-  const { value, failure, load } = useLoaded((signal) =>
-    call<{ saved_snippets: Snippet[] }>('GET', '/saved_snippets', {}, { signal }),
-  )
+  const { value, failure, load } = useLoaded((signal) => fetchSnippets({ signal }))
   const panel = useRef<HTMLDivElement>(null)
   const title = useSignal('')
   const run = useRun()
-  const all = [...(value.value?.saved_snippets ?? [])].sort((a, b) => a.title.localeCompare(b.title))
+  const all = [...(value.value ?? [])].sort((a, b) => a.title.localeCompare(b.title))
   useEffect(() => {
     if (value.value !== null) panel.current?.querySelector<HTMLElement>('button, input')?.focus()
   }, [value.value === null])
   const save = async () => {
     const wanted = title.value.trim()
     if (wanted === '') return
-    const known = all.find((one) => one.title === wanted)
-    const saved = () =>
-      known === undefined
-        ? call('POST', '/saved_snippets', { title: wanted, content: text })
-        : call('PATCH', `/saved_snippets/${known.id}`, { content: text })
-    if (!(await run.start(words.saving, saved))) return
+    const replaceOrAdd = async () => {
+      const known = (await fetchSnippets()).find((one) => one.title === wanted) // the shown list may be missing or old
+      if (known === undefined) await call('POST', '/saved_snippets', { title: wanted, content: text })
+      else await call('PATCH', `/saved_snippets/${known.id}`, { content: text })
+    }
+    if (!(await run.start(words.saving, replaceOrAdd))) return
     title.value = ''
     await load()
   }

@@ -17,6 +17,33 @@ const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
 const openTopic = (topic: string, window: Parameters<typeof visitTopic>[3] = {}) =>
   visitTopic(browser, house, topic, window)
 
+test('a text that is saved before the snippets are loaded replaces the one of that title', async () => {
+  await house.post('/saved_snippets', { title: 'early', content: 'The old text.' })
+  const here = await openTopic('early')
+  const { page } = here
+  let fulfill = () => {}
+  const held = new Promise<void>((resolve) => {
+    fulfill = resolve
+  })
+  await page.route('**/api/v1/saved_snippets', async (route) => {
+    if (route.request().method() === 'GET') await held
+    await route.fallback()
+  })
+  await box(page).fill('The new text.')
+  await page.getByRole('button', { name: 'Snippets' }).click()
+  await page.getByLabel('Save the text as').fill('early')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  fulfill()
+  await page.getByTitle('The new text.').waitFor()
+  const { saved_snippets: saved } = (await ask(house.port, 'GET', '/saved_snippets', { as: house.owner })).body
+  assert.deepEqual(
+    saved.map(({ content }: { content: string }) => content),
+    ['The new text.'],
+  )
+  assert.equal((await ask(house.port, 'DELETE', `/saved_snippets/${saved[0].id}`, { as: house.owner })).status, 200)
+  await here.end()
+})
+
 test('a text is saved as a snippet, replaced, inserted where the cursor is, and deleted', async () => {
   const here = await openTopic('snippets')
   const { page } = here
@@ -24,12 +51,6 @@ test('a text is saved as a snippet, replaced, inserted where the cursor is, and 
   const open = () => page.getByRole('button', { name: 'Snippets' }).click()
   const saveAs = async (title: string) => {
     await open()
-    // Until the list is there, the page does not know that the title is taken.
-    await page
-      .getByText('None yet.')
-      .or(page.getByRole('button', { name: title, exact: true }))
-      .first()
-      .waitFor()
     await page.getByLabel('Save the text as').fill(title)
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: title, exact: true }).waitFor()
