@@ -19,7 +19,7 @@ export const react = (messageId: number, isAdded: boolean, emoji: ChosenEmoji): 
   return attempt(call(isAdded ? 'POST' : 'DELETE', `/messages/${messageId}/reactions`, values))
 }
 
-const MARKED_AT_ONCE = 5000 // the API's bound
+export const MARKED_AT_ONCE = 5000 // messages; the bound of the API
 
 /** Stars the message, or takes the star away. */
 export const star = (message: ReceivedMessage): Promise<boolean> => toggleFlag(message, 'starred')

@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { Field } from '../../web/controls.tsx'
 import { call } from '../api.ts'
+import { MARKED_AT_ONCE } from '../message-acts.ts'
 import { type ConversationRef, INBOX, keyOf, narrowOf, TOPIC_MAX } from '../model/conversation.ts'
 import { FOLLOWED, MUTED, type RealmView } from '../model/realm.ts'
 import { mayInRealm } from '../model/rights.ts'
@@ -19,7 +20,6 @@ type Topic = Extract<ConversationRef, { kind: 'topic' }>
 
 const NO_POLICY = 0
 const RESOLVED = '✔ '
-const MARKED_AT_ONCE = 5000 // the API's bound
 
 export function TopicMenu({
   realm,
