@@ -1,6 +1,7 @@
 /** Moves the focus by keys: between the rows of a list, and between the areas of the page. */
 
 const MESSAGES = 'main article[data-id]'
+const SCROLLER = 'main .scroll-area'
 const ROWS = 'main .rows > li :is(a, button):first-of-type'
 const SCROLLED = 0.9 // of the height in sight, so that the last line stays visible
 
@@ -24,7 +25,13 @@ function allRows(): HTMLElement[] {
   return messages.length > 0 ? messages : [...document.querySelectorAll<HTMLElement>(ROWS)]
 }
 
-export const focusRow = (at: number): boolean => focus(allRows().at(at))
+/** Focuses the first row, or the last one at -1. Messages are scrolled to that end, past the first or the last of them. */
+export function focusRow(at: 0 | -1): boolean {
+  const hasRow = focus(allRows().at(at))
+  const box = document.querySelector(SCROLLER)
+  box?.scrollTo(0, at === 0 ? 0 : box.scrollHeight)
+  return hasRow
+}
 
 /** Unless a row has the focus, the tab stop of the list gets it; in other views, the first row. False at the end of the list. */
 export function focusNext(step: 1 | -1): boolean {
@@ -34,7 +41,7 @@ export function focusNext(step: 1 | -1): boolean {
 }
 
 export function scrollPage(step: 1 | -1): void {
-  const box = document.querySelector('main .scroll-area') ?? document.querySelector('main .view')
+  const box = document.querySelector(SCROLLER) ?? document.querySelector('main .view')
   box?.scrollBy({ top: step * SCROLLED * box.clientHeight })
 }
 

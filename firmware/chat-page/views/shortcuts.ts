@@ -24,12 +24,14 @@ const FIELDS = 'input, textarea, select, dialog, [popover]'
 const PRESSED = 'a, button, summary'
 /** Elsewhere arrows scroll what has the focus. */
 const MOVED_BY_ARROWS = 'body, h1, article, .rows a, .rows button'
+/** Elsewhere the browser scrolls by pages, but smoothly: inserted messages would end that before a page is complete. */
+const MOVED_BY_PAGES = 'body, h1, .scroll-area, .scroll-area *'
 
 /** Returns false if there was nothing to do: then the key scrolls, or does what else the browser does with it. */
 type Act = (realm: RealmView) => unknown
 
 /** While one of these is held down, it acts again and again; any other acts once. */
-const REPEATED = new Set(['j', 'k', 'J', 'K', 'ArrowDown', 'ArrowUp'])
+const REPEATED = new Set(['j', 'k', 'J', 'K', 'ArrowDown', 'ArrowUp', 'PageDown', 'PageUp'])
 
 const ANYWHERE: Readonly<Record<string, Act>> = {
   '/': () => go(addressOfArea('search')),
@@ -60,6 +62,8 @@ const ANYWHERE: Readonly<Record<string, Act>> = {
   ArrowUp: () => focusNext(-1),
   J: () => scrollPage(1),
   K: () => scrollPage(-1),
+  PageDown: () => scrollPage(1),
+  PageUp: () => scrollPage(-1),
 }
 
 export function useShortcuts(realm: RealmView): void {
@@ -90,6 +94,7 @@ function actOf(event: KeyboardEvent, target: HTMLElement): Act | undefined {
   if (target.closest(FIELDS) !== null) return
   if (key === 'Enter' && target.closest(PRESSED) !== null) return
   if (key.startsWith('Arrow') && !target.matches(MOVED_BY_ARROWS)) return
+  if (key.startsWith('Page') && !target.matches(MOVED_BY_PAGES)) return
   return Object.hasOwn(ANYWHERE, key) ? ANYWHERE[key] : undefined
 }
 

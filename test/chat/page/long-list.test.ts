@@ -20,7 +20,7 @@ const STEPS_MAX = 5000
 const PAGES = 50
 const PAGE_SHARE_MIN = 0.8 // of the list's height, that a page up moves
 
-const browser = await launchBrowser('--disable-smooth-scrolling') // a key scrolls as far as it can, at once
+const browser = await launchBrowser('--disable-smooth-scrolling') // the wheel scrolls as far as it can, at once
 let chat: Awaited<ReturnType<typeof startBenchChat>>
 let address: string
 let first: number
