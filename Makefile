@@ -21,7 +21,7 @@ help:
 	@echo 'make test-all  run every test, the long ones and those of devices in QEMU included (an hour)'
 	@echo 'make lint      check format, style, types and imports'
 	@echo 'make attack    attack Coffer as hostile clients and servers would (three minutes)'
-	@echo 'make bench     measure all that tools/bench/README.md says, and draw its chart (fifty minutes, nothing else running);'
+	@echo 'make bench     measure all that tools/bench/README.md says, and draw its chart (seventy minutes, nothing else running);'
 	@echo '               BEFORE=commit also compares with that version, side by side'
 	@echo 'make clean     remove what was built and installed; the data in var/ stays'
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
 const PROGRAMS =
-  'primitives appliance mixed softhsm2 growth store audit-cost syslog transit cluster chat chat-beside chat-sessions chat-push unlock-crowd render start command page versions chart'
+  'primitives appliance mixed softhsm2 growth store audit-cost syslog transit cluster chat chat-beside chat-sessions chat-push unlock-crowd render start command page scroll versions chart'
 const COMPARE = ['store', 'transit', 'versions']
 
 for (const name of PROGRAMS.split(' ')) {

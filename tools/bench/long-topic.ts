@@ -1,8 +1,8 @@
 /**
  * A chat and its page over TLS, with a topic of many messages of all kinds: texts, code, quotes, pictures, spoilers, formulas. Another
  * topic, `still`, has as many as a browser loads at once.
- * `node tools/bench/long-topic.ts DIRECTORY MESSAGES PAGE`; PAGE is `chat-page.bin` of a build. It prints the address of the topic and
- * the ids of its first and newest message, then its port, and ends with its standard input.
+ * `node tools/bench/long-topic.ts DIRECTORY MESSAGES PAGE`; PAGE is `chat-page.bin` of a build. It prints the address of each topic
+ * and the ids of its first and newest message, then its port, and ends with its standard input.
  */
 
 import { pathToFileURL } from 'node:url'
@@ -67,10 +67,11 @@ async function fill(chat: Chat, count: number): Promise<void> {
       })
     })
   }
-  realm.transaction(() => fillTopic('still', STILL_MESSAGES))
-  const ids = realm.transaction(() => fillTopic('long', count))
+  const still = realm.transaction(() => fillTopic('still', STILL_MESSAGES))
+  const long = realm.transaction(() => fillTopic('long', count))
   await ask('POST', '/mark_all_as_read')
-  console.log(`#narrow/channel/${channel.id}-ops/topic/long from ${ids[0]} to ${ids.at(-1)}`)
+  for (const [name, ids] of Object.entries({ long, still }))
+    console.log(`#narrow/channel/${channel.id}-ops/topic/${name} from ${ids[0]} to ${ids.at(-1)}`)
 }
 
 type Ask = ReturnType<typeof createAsk>
