@@ -152,7 +152,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   })
   keepCertificateNames(appliance, { host: settings.host, log })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
-  wipeAfterLocks(appliance, log)
+  wipeAfterLocks(appliance, pool, log)
   const disk = watchDisk(appliance.space, log)
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {

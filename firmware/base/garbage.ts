@@ -19,16 +19,29 @@ const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' }
  */
 const OVERWRITING = ['clear-free-memory', 'zero-unused-memory']
 
-/** Collects all of it, overwrites where it lay, and gives the memory back to the system. */
-export function wipeGarbage(): void {
-  const collect = collector()
+let wipes = 0 // under way
+
+/**
+ * Collects all of it, overwrites where it lay, and gives the memory back to the system. A thread that needs a page takes one that another
+ * thread has freed, with all that is on it, so `inOtherThreads` has each of them call `overwriteGarbage`.
+ */
+export async function wipeGarbage(inOtherThreads: () => Promise<void>): Promise<void> {
+  wipes++
   for (const flag of OVERWRITING) setFlagsFromString(`--${flag}`)
   try {
-    collect(LAST_RESORT)
-    collect(LAST_RESORT) // which has to wait until other threads have overwritten all that the first one found
+    overwriteGarbage()
+    await inOtherThreads()
   } finally {
-    for (const flag of OVERWRITING) setFlagsFromString(`--no-${flag}`)
+    wipes--
+    if (wipes === 0) for (const flag of OVERWRITING) setFlagsFromString(`--no-${flag}`)
   }
+}
+
+/** The part of `wipeGarbage` that each thread does itself: V8's flags are those of the process. */
+export function overwriteGarbage(): void {
+  const collect = collector()
+  collect(LAST_RESORT)
+  collect(LAST_RESORT) // which has to wait until other threads have overwritten all that the first one found
 }
 
 /** Collects all of it. V8 keeps some of the memory for next time. */

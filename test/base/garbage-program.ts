@@ -10,7 +10,7 @@ const LIVE_OBJECTS = 10 // beside each string, so that V8 would not move them aw
 export const secretOf = (seed: number, n: number): string =>
   createHash('sha256').update(`${seed} ${n}`).digest().toString('base64url')
 
-if (process.send !== undefined) {
+if (import.meta.main) {
   const [seed, count] = process.argv.slice(2).map(Number) as [number, number]
   setFlagsFromString('--no-compact')
   let secrets: string[] | null = []
@@ -23,7 +23,7 @@ if (process.send !== undefined) {
   collectGarbage() // all of it is old now
   const areAll = secrets.length === count
   secrets = null
-  wipeGarbage()
+  await wipeGarbage(async () => {})
   setInterval(() => inUse.length, 1000)
-  process.send(areAll)
+  process.send?.(areAll)
 }

@@ -1,23 +1,35 @@
 /** Strings that nobody uses any more are not in memory once garbage is wiped, wherever they lay. */
 
 import assert from 'node:assert/strict'
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { FIRMWARE_ENVIRONMENT } from '../../boot/supervisor/firmware-process.ts'
-import { NOTHING, search, tracesOfText } from '../crypto/memory-search.ts'
+import { NOTHING, search, type Traces, tracesOfText } from '../crypto/memory-search.ts'
 import { secretOf } from './garbage-program.ts'
 
-const SECRETS = 2000
-
-test('nothing is left of strings between objects in use', async (t) => {
+function start(t: TestContext, program: string, secrets: number): { child: ChildProcess; sought: Traces[] } {
   const seed = Math.floor(Math.random() * 2 ** 32)
-  const child = fork(new URL('garbage-program.ts', import.meta.url), [`${seed}`, `${SECRETS}`], {
+  const child = fork(new URL(program, import.meta.url), [`${seed}`, `${secrets}`], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: FIRMWARE_ENVIRONMENT,
   })
   t.after(() => child.kill('SIGKILL'))
+  const sought = Array.from({ length: secrets }, (_, n) => tracesOfText(`secret ${n}`, secretOf(seed, n)))
+  return { child, sought }
+}
+
+test('nothing is left of strings between objects in use', async (t) => {
+  const { child, sought } = start(t, 'garbage-program.ts', 2000)
   assert.deepEqual(await once(child, 'message'), [true, undefined])
-  const sought = Array.from({ length: SECRETS }, (_, n) => tracesOfText(`secret ${n}`, secretOf(seed, n)))
+  assert.deepEqual(search(child.pid!, sought), NOTHING)
+})
+
+test('nothing is left of strings on freed pages that threads have taken', async (t) => {
+  const { child, sought } = start(t, 'pooled-pages-program.ts', 100)
+  assert.deepEqual(await once(child, 'message'), ['used', undefined])
+  assert.notDeepEqual(search(child.pid!, sought), NOTHING)
+  child.send('wipe')
+  assert.deepEqual(await once(child, 'message'), ['wiped', undefined])
   assert.deepEqual(search(child.pid!, sought), NOTHING)
 })

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import { defined } from '../../base/defined.ts'
 import type { ErrorCode } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
@@ -51,7 +52,10 @@ export interface PoolRequest {
   evict?: number
 }
 
-export type ToWorker = MessageBatch | { forget: number } | 'warm up' | 'close'
+/** The worker closes the port when its garbage has been overwritten. */
+type GarbageRequest = { overwriteGarbage: MessagePort }
+
+export type ToWorker = MessageBatch | { forget: number } | GarbageRequest | 'warm up' | 'close'
 
 export type FromWorker = 'ready' | Tested | Replies
 

@@ -15,9 +15,11 @@ interface PoolOptions {
   startLater?: boolean
 }
 
-interface StartedPool extends CryptoPool {
+export interface StartedPool extends CryptoPool {
   /** Starts and warms up the threads that `startLater` has deferred. */
   start(): void
+  /** Overwrites the garbage of all threads while this one does so: base/garbage.ts. */
+  overwriteGarbage(): Promise<void>
 }
 
 /** One request for each of the 2000 connections that load generators open: some seconds of RSA-4096 signatures on two cores. */
@@ -129,6 +131,9 @@ export function createPool({ workers = threadsFor(totalmem()), entry, startLater
     forgetAll: () => {
       Atomics.add(new Int32Array(epoch), 0, 1)
       for (const queue of queues) queue.forgetAll()
+    },
+    overwriteGarbage: async () => {
+      await Promise.all(queues.map((queue) => queue.overwriteGarbage()))
     },
     close: async () => {
       Atomics.add(new Int32Array(epoch), 0, 1)

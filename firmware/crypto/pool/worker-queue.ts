@@ -15,6 +15,7 @@ import {
   give,
   type Job,
   type JobResult,
+  overwriteGarbage,
   type Thread,
   take,
   wipeOutbox,
@@ -44,6 +45,8 @@ export interface WorkerQueue {
    * operating system reclaims all memory of a thread. Replacements start then, or with the next job.
    */
   forgetAll(): void
+  /** Resolves when all threads have overwritten their garbage: base/garbage.ts. */
+  overwriteGarbage(): Promise<void>
   close(): Promise<void>
 }
 
@@ -205,6 +208,9 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
       endAll(threads.endAll).then(() => {
         if (!isClosed && !options.startsLate) threads.start()
       })
+    },
+    async overwriteGarbage() {
+      await Promise.all([...threads.all()].map(overwriteGarbage))
     },
     close() {
       isClosed = true

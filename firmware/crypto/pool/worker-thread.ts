@@ -1,5 +1,6 @@
 /** State of a worker thread in the pool: running jobs, opened keys, and requests to send. */
 
+import { MessageChannel } from 'node:worker_threads'
 import { Worker } from '../../base/confinement.ts'
 import { defined } from '../../base/defined.ts'
 import type { CofferError } from '../../base/error.ts'
@@ -105,6 +106,20 @@ export function forgetKey(thread: Thread, ref: number): void {
   if (!thread.opened.delete(ref)) return
   depart(thread)
   thread.worker.postMessage({ forget: ref } satisfies ToWorker)
+}
+
+/** Resolves when the worker has done so, after its current operation, or has ended. */
+export function overwriteGarbage({ worker }: Thread): Promise<void> {
+  const { port1, port2 } = new MessageChannel()
+  worker.postMessage({ overwriteGarbage: port2 } satisfies ToWorker, [port2])
+  return new Promise((resolve) => {
+    const end = (): void => {
+      worker.off('exit', end)
+      resolve()
+    }
+    port1.once('close', end)
+    worker.once('exit', end) // a port that came too late is not closed
+  })
 }
 
 export function take(thread: Thread, id: number): Job {

@@ -4,7 +4,7 @@ import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
 import { CofferError, wrongState } from '../../base/error.ts'
-import { collectGarbage, shrinkHeap } from '../../base/garbage.ts'
+import { collectGarbage, overwriteGarbage, shrinkHeap } from '../../base/garbage.ts'
 import { wipe } from '../../base/secret.ts'
 import { Fault } from '../engine/fault.ts'
 import { engine } from '../engine/select.ts'
@@ -129,7 +129,11 @@ function serve(port: MessagePort): void {
       port.close()
     } else if (message === 'warm up') setImmediate(warmUp, warmUpAndTest(port))
     else if ('forget' in message) forget(message.forget)
-    else answerAll(message)
+    else if ('overwriteGarbage' in message) {
+      wipeStack()
+      overwriteGarbage()
+      message.overwriteGarbage.close()
+    } else answerAll(message)
   })
   if (start.nice > 0) standBack(start.nice)
   port.postMessage('ready' satisfies FromWorker)
