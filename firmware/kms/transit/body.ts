@@ -65,10 +65,10 @@ export function plainText(fields: Fields, name: string): string | undefined {
   return value === undefined || typeof value === 'object' ? undefined : String(value)
 }
 
-/** A list of texts; a single text is a list of one. */
+/** A list of texts; a single text is a list of one, an empty one of none. */
 export function texts(fields: Fields, name: string): string[] {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined
-  if (!Array.isArray(value)) return [text(fields, name)].filter((one) => one !== undefined)
+  if (!Array.isArray(value)) return [text(fields, name) ?? ''].filter((one) => one !== '')
   if (!value.every((one) => typeof one === 'string')) throw wrongType(name, 'slice')
   return value
 }

@@ -77,9 +77,9 @@ function refuseRestrictions(body: Fields, { role }: Caller): void {
   if (uses < 0) throw invalid('number of uses cannot be negative')
   if (uses > 0) throw invalid('num_uses is not offered: the uses of tokens are not counted')
   if (flag(body, 'no_default_policy')) throw invalid('no_default_policy is not offered')
-  const policies = texts(body, 'policies').flatMap((name) => name.trim().toLowerCase() || [])
-  const own = policiesOf(role)
-  if (!policies.every((name) => own.includes(name))) throw invalid('child policies must be subset of parent')
+  const policies = texts(body, 'policies').map((name) => name.trim().toLowerCase())
+  const allowed = ['', ...policiesOf(role)]
+  if (!policies.every((name) => allowed.includes(name))) throw invalid('child policies must be subset of parent')
   if (policies.length > 0 && !policies.includes(role.toLowerCase()))
     throw invalid(`policies must include ${role.toLowerCase()}: a token has all rights of its user`)
 }

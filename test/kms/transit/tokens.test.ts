@@ -135,6 +135,10 @@ describe('tokens', () => {
       [/^child policies must be subset of parent$/, 'web', { policies: ['autounseal'], period: '24h' }],
       [/^policies must include operator/, 'web', { policies: ['default'] }],
       [/^policies must include administrator/, 'admin', { policies: 'default' }],
+      // Lists of nothing but empty names: OpenBao makes tokens with the default policy alone.
+      [/^policies must include operator/, 'web', { policies: [''] }],
+      [/^policies must include operator/, 'web', { policies: [' ', ''], period: '24h' }],
+      [/^policies must include administrator/, 'admin', { policies: ' ' }],
       [/expected type 'slice'$/, 'web', { policies: [1] }],
       [/^explicit_max_ttl is not offered with a period/, 'web', { explicit_max_ttl: '1h', period: '24h' }],
     ] as const) {
@@ -147,7 +151,16 @@ describe('tokens', () => {
       json().filter(({ name }: { name: string }) => name === 'token'),
       [],
     )
-    for (const policies of [undefined, null, [], ['operator'], 'Operator', ['default', ' operator']]) {
+    for (const policies of [
+      undefined,
+      null,
+      [],
+      '',
+      ['operator'],
+      ['', 'operator'],
+      'Operator',
+      ['default', ' operator'],
+    ]) {
       const { status, body } = await create('web', { policies, num_uses: 0, no_default_policy: false })
       assert.equal(status, 200, JSON.stringify(body))
       assert.deepEqual(body.auth.policies, ['default', 'operator'])
