@@ -19,6 +19,7 @@ import { ipVersion } from '../base/ip-address.ts'
 import { familyOf, mayAsk } from './addresses.ts'
 import { OutgoingError } from './error.ts'
 import { loopbackOf, withoutDot } from './hosts.ts'
+import { createIdleConnections, type IdleConnections } from './idle-connections.ts'
 import type { ClientIdentity, ConnectionSettings, HttpProxy } from './link.ts'
 import type { NetworkAccess } from './resolve.ts'
 
@@ -26,9 +27,12 @@ interface Remote {
   /** A name, or an address without brackets. */
   host: string
   port: number
+  /** Result of `addressesOf`. By default the name is resolved. */
+  addresses?: readonly string[]
 }
 
 export interface Connector {
+  readonly idle: IdleConnections
   /** True if TLS connections to this host go through the proxy. */
   usesProxy(host: string): boolean
   /** Addresses that passed, in order. */
@@ -89,7 +93,7 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
   }
 
   const connect = async (destination: Remote, signal: AbortSignal): Promise<Socket> =>
-    connectToOne(await addressesOf(destination, signal), destination.port, signal)
+    connectToOne(destination.addresses ?? (await addressesOf(destination, signal)), destination.port, signal)
 
   /** A device has no other programs, and what it listens to itself is not to be reached. */
   const connectToChosen = (destination: Remote, signal: AbortSignal): Promise<Socket> => {
@@ -174,6 +178,7 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
   }
 
   return {
+    idle: createIdleConnections(),
     usesProxy: (host) => proxyFor(host) !== null,
     addressesOf,
     connect,

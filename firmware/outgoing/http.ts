@@ -1,4 +1,4 @@
-/** Sends one HTTP request and reads its answer. Redirects are not followed, and a connection serves one request. */
+/** Sends one HTTP request and reads its answer. Redirects are not followed. A connection serves one request, but for jobs with `keepAlive`. */
 
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
@@ -7,20 +7,42 @@ import { type Connector, within } from './connect.ts'
 import { OutgoingError } from './error.ts'
 import { ANSWER_BYTES_MAX, HEADER_CHARACTERS_MAX, type HttpAnswer, type HttpJob } from './link.ts'
 
+const REQUEST_TIMEOUT = 408
+
 /** Throws `OutgoingError`. */
 export async function exchange(connector: Connector, job: HttpJob, signal: AbortSignal): Promise<HttpAnswer> {
   return readable('it did not answer', job.timeoutMs, signal, async (limit) => {
     const url = new URL(job.url)
     const isSecure = url.protocol === 'https:'
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
     const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port)
-    const destination = { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port }
+    const isDirect = !isSecure || !connector.usesProxy(host)
+    const addresses = isDirect ? await connector.addressesOf({ host, port }, limit) : undefined
+    const name = `${url.origin} ${addresses?.toSorted().join(' ')}`
+    const kept = job.keepAlive ? await askAgain(connector, name, url, job, limit) : null
+    if (kept !== null) return kept
+    const destination = { host, port, ...(addresses && { addresses }) }
     const stream = await (isSecure ? connector.connectTls : connector.connect)(destination, limit)
-    try {
-      return await converse(stream, url, job, limit)
-    } finally {
-      stream.destroy()
-    }
+    return read(connector, name, stream, job, await ask(stream, url, job, limit))
   })
+}
+
+/** Over a connection that another request was sent over. Null if none is open, or the server closed it without taking the request. */
+async function askAgain(
+  connector: Connector,
+  name: string,
+  url: URL,
+  job: HttpJob,
+  signal: AbortSignal,
+): Promise<HttpAnswer | null> {
+  const stream = connector.idle.take(name)
+  if (stream === null) return null
+  const asked = await ask(stream, url, job, signal).catch(() => null)
+  signal.throwIfAborted()
+  // Some servers answer so before they close a connection that was idle: RFC 9110 section 15.5.9.
+  if (asked !== null && asked.response.statusCode !== REQUEST_TIMEOUT) return read(connector, name, stream, job, asked)
+  stream.destroy()
+  return null
 }
 
 /** As `within`, but turns errors of the system into an OutgoingError with their code. */
@@ -39,8 +61,16 @@ export async function readable<T>(
   }
 }
 
-async function converse(stream: Socket, url: URL, job: HttpJob, signal: AbortSignal): Promise<HttpAnswer> {
+interface Asked {
+  readonly response: IncomingMessage
+  /** Resolves once the response was read to its end, or cannot be. */
+  readonly ended: Promise<void>
+}
+
+/** Sends the request. Destroys the stream if no response begins. */
+async function ask(stream: Socket, url: URL, job: HttpJob, signal: AbortSignal): Promise<Asked> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>()
   const outgoing = request({
     createConnection: () => stream,
     method: job.method,
@@ -50,16 +80,43 @@ async function converse(stream: Socket, url: URL, job: HttpJob, signal: AbortSig
       ...job.headers,
       host: url.host,
       ...(job.body.length > 0 && { 'content-length': job.body.length }),
-      connection: 'close',
+      connection: job.keepAlive ? 'keep-alive' : 'close',
     },
     signal,
   })
-  outgoing.on('response', resolve).on('error', reject)
+  outgoing.on('response', resolve).on('error', reject).on('close', end)
   // Node closes the connection without an error if the answer switches protocols.
   outgoing.on('close', () => reject(new OutgoingError('it ended the connection without an answer', false)))
   outgoing.end(job.body.length > 0 ? job.body : undefined)
-  const response = await promise
-  return { status: defined(response.statusCode), headers: headersOf(response, job), body: await bodyOf(response) }
+  try {
+    return { response: await promise, ended }
+  } catch (error) {
+    stream.destroy()
+    throw error
+  }
+}
+
+/** Then the connection is closed, or waits for another request. */
+async function read(
+  { idle }: Connector,
+  name: string,
+  stream: Socket,
+  job: HttpJob,
+  { response, ended }: Asked,
+): Promise<HttpAnswer> {
+  let isReusable = false
+  try {
+    const headers = headersOf(response, job)
+    const body = await bodyOf(response)
+    if (job.keepAlive) {
+      await ended
+      isReusable = stream.writable // not if the server is about to close it
+    }
+    return { status: defined(response.statusCode), headers, body }
+  } finally {
+    if (isReusable) idle.put(name, stream)
+    else stream.destroy()
+  }
 }
 
 function headersOf({ headers }: IncomingMessage, { answerHeaders }: HttpJob): Record<string, string> {

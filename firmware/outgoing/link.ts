@@ -43,6 +43,11 @@ export interface HttpJob {
   /** Lower-case names of the headers that the answer contains. */
   answerHeaders: readonly string[]
   timeoutMs: number
+  /**
+   * Over a connection that may stay open for the next such request to the origin. The request must be one that may arrive twice: a server
+   * can close the connection while it is sent, and then it is repeated.
+   */
+  keepAlive?: true
 }
 
 export interface HttpAnswer {

@@ -48,8 +48,10 @@ export function obey(channel: FramedChannel<ToEveryProcess, { type: 'pong' }>, l
     link.on(broken, () => process.exit(0))
   }
   link.on('message', (message) => {
-    if (message.type === 'settings') connector = createConnector(message.settings, systemNetwork(message.settings))
-    else if (message.type === 'job') void run(message.id, message.job)
+    if (message.type === 'settings') {
+      connector?.idle.close()
+      connector = createConnector(message.settings, systemNetwork(message.settings))
+    } else if (message.type === 'job') void run(message.id, message.job)
     else running.get(message.id)?.abort()
   })
 }

@@ -56,7 +56,9 @@ export function createChatOutgoing(records: DeviceRecords, client: OutgoingClien
       return { status, body: answer }
     }
     const host = pushHostOf(url, readWebPush()?.hosts ?? [])
-    const job = { ...common, headers: pushHeaders(contentType, push), answerHeaders: ['retry-after'] }
+    // It may arrive twice: the second one replaces the first by its topic.
+    const reuse = { answerHeaders: ['retry-after'], keepAlive: true } as const
+    const job = { ...common, headers: pushHeaders(contentType, push), ...reuse }
     const { status, headers } = await client.http(job, { origin: 'chat', hosts: host === null ? [] : [host], signal })
     const after = headers['retry-after'] ?? ''
     return { status, body: new Uint8Array(0), ...(RETRY_AFTER.test(after) && { retryAfterS: Number(after) }) }

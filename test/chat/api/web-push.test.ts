@@ -211,7 +211,7 @@ describe('a notification', () => {
       assert.match(String(authorization), /^vapid t=[\w-]+\.[\w-]+\.[\w-]{86}, k=[\w-]{87}$/)
       assert.match(String(topic), /^[\w-]{32}$/)
       assert.deepEqual(others, {
-        ...{ host: PUSH_HOST, connection: 'close', 'content-length': '2150', 'user-agent': 'Coffer' },
+        ...{ host: PUSH_HOST, connection: 'keep-alive', 'content-length': '2150', 'user-agent': 'Coffer' },
         ...{ 'content-type': 'application/octet-stream', 'content-encoding': 'aes128gcm' },
         ...{ ttl: '86400', urgency: 'high' },
       })

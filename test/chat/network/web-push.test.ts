@@ -20,19 +20,27 @@ import { type Account, ask, askUntil, keyOf, makeOrganization, reach } from '../
 import { newBrowser } from '../support/push.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
+const IDLE_MS = 10_000 // of a connection
 const CONTACT = 'mailto:operator@example.org'
 
 const listener = (address: string, port: number, key: string, cert: string) => `
   const { readFileSync } = require('node:fs')
   const tls = { key: readFileSync('${key}'), cert: readFileSync('${cert}') }
+  const numbers = new Map()
+  const ended = []
   require('node:https').createServer(tls, (request, response) => {
     const pieces = []
     request.on('data', (piece) => pieces.push(piece)).on('end', () => {
       const { headers, socket } = request
       const body = Buffer.concat(pieces).toString('base64')
-      console.log(JSON.stringify({ path: request.url, headers, from: socket.remoteAddress, body }))
+      const connection = numbers.get(socket)
+      console.log(JSON.stringify({ path: request.url, headers, from: socket.remoteAddress, body, connection, ended }))
       response.writeHead(request.url.startsWith('/gone') ? 410 : 201).end()
     })
+  }).on('secureConnection', (socket) => {
+    const number = numbers.size + 1
+    numbers.set(socket, number)
+    socket.once('close', () => ended.push(number))
   }).listen(${port}, '${address}', () => console.log('listening'))`
 
 /** A session of the page with a subscription to the endpoint. */
@@ -166,6 +174,38 @@ test('notifications reach a listed push service and no other, and outlive a lock
   const { body: key } = await ask(port, 'GET', '/web_push', { headers })
   assert.equal(key.key, '')
   assert.ok(!coffer.output().includes('/endpoint'), 'the log has an endpoint')
+})
+
+test('notifications share connections, which end with a lock and other settings', needs('ip'), async (t) => {
+  const all = await openAll(t)
+  if (all === null) return t.skip(NO_NAMESPACES)
+  const { coffer, port, pushPort, heard } = all
+  const host = `push.test:${pushPort}`
+  await expect(204, setPush(coffer, [host]))
+  const { headers, answer } = await subscribe(port, `https://${host}/`)
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const push = async (): Promise<{ connection: number; ended: number[] }> => {
+    const before = heard().length
+    const tested = await askUntil(({ status }) => status === 200, port, 'POST', '/web_push/test', { headers })
+    assert.equal(tested.body.status, 201)
+    while (heard().length === before) await wait(5)
+    return heard().at(-1)
+  }
+  const begunMs = performance.now()
+  const [first, second] = [await push(), await push()]
+  if (performance.now() - begunMs < IDLE_MS) assert.equal(second.connection, first.connection)
+
+  await expect(204, coffer.call('PUT', '/config/outgoing', { as: ADMIN, json: { proxyExcept: ['other.test'] } }))
+  const third = await push()
+  assert.notEqual(third.connection, second.connection)
+  assert.ok(third.ended.includes(second.connection))
+
+  await expect(204, coffer.call('POST', '/lock', { as: ADMIN }))
+  await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
+  await reach(coffer, 'running')
+  const last = await push()
+  assert.notEqual(last.connection, third.connection)
+  assert.ok(last.ended.includes(third.connection))
 })
 
 test('settings of Web Push are checked', async (t) => {
