@@ -39,7 +39,12 @@ export interface PushResult {
 interface PushQueueOptions {
   send: (slot: PushSlot, messageId: number, tries: number) => Promise<PushResult>
   pauseMs: number
+  /** Between the beginnings of two notifications. */
+  spacingMs?: number
 }
+
+/** A hundred a second: each takes about 2 ms of processors that requests of clients need, in all processes together. */
+const SPACING_MS = 10
 
 const AT_ONCE = 8
 const OF_ACCOUNT_AT_ONCE = 2
@@ -66,12 +71,14 @@ interface Entry {
   senderId: number
   /** The newest message to tell of; null if there is none since the last notification. */
   messageId: number | null
+  /** Messages may be added out of their order. */
+  newestId: number
   tries: number
   isRunning: boolean
   timer: NodeJS.Timeout | undefined
 }
 
-export function createPushQueue({ send, pauseMs }: PushQueueOptions): PushQueue {
+export function createPushQueue({ send, pauseMs, spacingMs = SPACING_MS }: PushQueueOptions): PushQueue {
   const entries = new Map<string, Entry>()
   const all: Shares = createSenderShares()
   const slotsOf = new Map<number, Shares>()
@@ -80,7 +87,7 @@ export function createPushQueue({ send, pauseMs }: PushQueueOptions): PushQueue 
   const runningOf = new Map<number, number>()
   let running = 0
   let isStopped = false
-  let turn: NodeJS.Immediate | undefined
+  let turn: NodeJS.Timeout | NodeJS.Immediate | undefined
   let idle: PromiseWithResolvers<void> | undefined
 
   function makeReady(entry: Entry): void {
@@ -92,13 +99,15 @@ export function createPushQueue({ send, pauseMs }: PushQueueOptions): PushQueue 
     planTurn()
   }
 
-  /** Begins one notification in each turn of the event loop, so that requests of clients run in between. */
+  /** Begins one notification at a time, so that requests of clients run in between. */
   function planTurn(): void {
-    turn ??= setImmediate(() => {
-      turn = undefined
-      if (beginNext()) planTurn()
-      else if (running === 0) idle?.resolve()
-    })
+    turn ??= spacingMs === 0 ? setImmediate(takeTurn) : setTimeout(takeTurn, spacingMs)
+  }
+
+  function takeTurn(): void {
+    turn = undefined
+    if (beginNext()) planTurn()
+    else if (running === 0) idle?.resolve()
   }
 
   function beginNext(): boolean {
@@ -216,14 +225,16 @@ export function createPushQueue({ send, pauseMs }: PushQueueOptions): PushQueue 
       const key = `${slot.keyId} ${slot.recipient} ${slot.topic}`
       const known = entries.get(key)
       if (known !== undefined) {
+        if (messageId <= known.newestId) return
         known.messageId = messageId
+        known.newestId = messageId
         giveToSmaller(known, senderId)
         return
       }
       const host = hostOf(hostName)
       const entry: Entry = {
         ...{ key, slot, host, senderId, messageId },
-        ...{ tries: 0, isRunning: false, timer: undefined },
+        ...{ newestId: messageId, tries: 0, isRunning: false, timer: undefined },
       }
       const ofAccount = sharesOf(slot.userId)
       entries.set(key, entry)

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
+import { runInSlices } from '../../base/slices.ts'
 import { mayAsk } from '../../outgoing/addresses.ts'
 import { OutgoingError } from '../../outgoing/error.ts'
 import { badRequest, ChatError, invalidParameter } from '../base/error.ts'
@@ -84,20 +85,23 @@ export function startWebPush({ realm, push, settings, log, pauseMs = PAUSE_MS }:
     return found
   }
 
-  function tell(message: DeliveredMessage): void {
+  /** Adds a notification in each step. */
+  function* tell(message: DeliveredMessage): Iterable<void> {
     const found = settingsNow()
     if (stopped.signal.aborted || found === null) return
     const { id, recipient, topic, recipients } = message
     const senderId = payerOfId(state.user, message.senderId)
     const isMeant = pushRuleFor(realm, message)
+    const hostOf = listedHosts(found.hosts)
     let last: { userId: number; isMeant: boolean } | undefined
     for (const { userId, keyId, endpoint } of webPushAmong(realm, recipients)) {
       if (last?.userId !== userId) {
         const user = state.user.get(userId)
         last = { userId, isMeant: user !== undefined && isMeant(user) }
       }
-      const host = last.isMeant ? pushHostOf(endpoint, found.hosts) : null
+      const host = last.isMeant ? hostOf(endpoint) : null
       if (host !== null) queue.add({ userId, keyId, recipient, topic }, id, { senderId, host })
+      yield
     }
   }
 
@@ -198,7 +202,8 @@ export function startWebPush({ realm, push, settings, log, pauseMs = PAUSE_MS }:
 
   realm.onDelivered = (message) => {
     if (state.webPush.size === 0 || settings() === null) return
-    setImmediate(() => runDetached(() => tell(message))) // the answer to the sender goes first
+    // The answer to the sender goes first, and requests of others go between.
+    setImmediate(() => void runDetached(() => runInSlices(tell(message), () => !stopped.signal.aborted)))
   }
 
   return {
@@ -246,6 +251,20 @@ interface Failure {
 }
 
 const DONE: PushResult = { againMs: null, hostPauseMs: 0 }
+
+/** As `pushHostOf`, but parses each origin once: most endpoints share a few. */
+function listedHosts(hosts: readonly string[]): (endpoint: string) => string | null {
+  const known = new Map<string, string | null>()
+  return (endpoint) => {
+    const origin = endpoint.slice(0, endpoint.indexOf('/', 'https://'.length))
+    let host = known.get(origin)
+    if (host === undefined) {
+      host = pushHostOf(origin, hosts)
+      known.set(origin, host)
+    }
+    return host
+  }
+}
 
 /** The browser has unsubscribed, or the push service has forgotten it: RFC 8030 section 7.3. */
 const isGone = (status: number): boolean => status === 404 || status === 410

@@ -8,13 +8,16 @@ import { createPushQueue, type PushResult, type PushSlot } from '../../../firmwa
 const slot = (userId: number, keyId = userId, recipient = 1): PushSlot => ({ userId, keyId, recipient, topic: 0 })
 
 /** Sends wait until they are answered, in their order. */
-function openQueue(pauseMs = 1e6) {
+function openQueue(pauseMs = 1e6, spacingMs = 0) {
   const sent: [keyId: number, messageId: number, tries: number][] = []
+  const begunMs: number[] = []
   const waiting: ((againMs: number | null, hostPauseMs?: number) => void)[] = []
   const { add, ...others } = createPushQueue({
     pauseMs,
+    spacingMs,
     send: ({ keyId }, messageId, tries) => {
       sent.push([keyId, messageId, tries])
+      begunMs.push(performance.now())
       const { promise, resolve } = Promise.withResolvers<PushResult>()
       waiting.push((againMs, hostPauseMs = 0) => resolve({ againMs, hostPauseMs }))
       return promise
@@ -36,7 +39,7 @@ function openQueue(pauseMs = 1e6) {
       for (const answer of waiting.splice(0)) answer(null)
     }
   }
-  return { queue, sent, waiting, turns, answerAll }
+  return { queue, sent, begunMs, waiting, turns, answerAll }
 }
 
 test('further messages of a conversation wait, and only the newest of them is told', async () => {
@@ -53,6 +56,29 @@ test('further messages of a conversation wait, and only the newest of them is to
   assert.deepEqual(sent.slice(1), [[1, 14, 0]])
   while (sent.length < 3) await wait(5)
   assert.deepEqual(sent[2], [1, 13, 0])
+  queue.stop()
+})
+
+test('a message that is added after a newer one of its conversation is not told', async () => {
+  const { queue, sent, waiting, turns } = openQueue()
+  queue.add(slot(1), 11)
+  queue.add(slot(1), 10)
+  await turns()
+  queue.add(slot(1), 9)
+  waiting[0]!(1)
+  while (sent.length < 2) await wait(1)
+  assert.deepEqual(sent, [
+    [1, 11, 0],
+    [1, 11, 1],
+  ])
+  queue.stop()
+})
+
+test('there is time for others between two notifications', async () => {
+  const { queue, sent, begunMs } = openQueue(1e6, 20)
+  for (let user = 0; user < 4; user++) queue.add(slot(user), 1)
+  while (sent.length < 4) await wait(1)
+  assert.ok(begunMs[3]! - begunMs[0]! >= 55)
   queue.stop()
 })
 

@@ -11,7 +11,7 @@ import { locationOf, type MessageLocation } from './location.ts'
 const MUTED = 1
 const FOLLOWED = 3
 
-/** Returns a test for recipients of the message. Valid until the next change. */
+/** Returns a test for recipients of the message, whose location is that of the call. */
 export function pushRuleFor(realm: Realm, message: DeliveredMessage): (user: User) => boolean {
   const { senderId, readers, mentions } = message
   const location = locationOf(realm, message)
