@@ -16,7 +16,8 @@ export function withoutEnd(socket: Socket, onEnd: () => void): Duplex {
   const stream = new Duplex({
     read: () => void socket.resume(),
     write: (bytes: Uint8Array, _, done) => void socket.write(bytes, done),
-    final: (done) => void socket.end(done),
+    // A server that ends first has ended the socket both ways; an error of it is an event.
+    final: (done) => void socket.end(() => done()),
     destroy(error, done) {
       socket.destroy()
       done(error)
@@ -25,12 +26,19 @@ export function withoutEnd(socket: Socket, onEnd: () => void): Duplex {
   socket.on('data', (bytes) => {
     if (!stream.push(bytes)) socket.pause()
   })
-  socket.once('end', async () => {
+  let reading: Promise<void> | undefined
+  const readRest = async () => {
     while (stream.readableLength > 0 && !stream.destroyed) await nextTurn()
     await nextTurn()
     onEnd()
+  }
+  socket.once('end', () => {
+    reading = readRest()
   })
   socket.once('error', (error) => stream.destroy(error))
-  socket.once('close', () => stream.destroy())
+  socket.once('close', async () => {
+    await reading
+    stream.destroy()
+  })
   return stream
 }
