@@ -13,7 +13,7 @@ import { ADMIN, expect, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { createClusterCa } from '../support/cluster-ca.ts'
 import { type Coffer, makeDataDirectory } from '../support/process.ts'
 import { createServer, type Kind, needsServer, type RealServer } from './support/servers.ts'
-import { forwardTo, openWhole, signContinuously, start, until, verifyArrived } from './support/whole.ts'
+import { arrives, forwardTo, openWhole, signContinuously, start, until, verifyArrived } from './support/whole.ts'
 
 const KINDS = ['rsyslog', 'syslog-ng'] as const satisfies Kind[]
 const DEADLINE_MS = 120_000
@@ -21,11 +21,6 @@ const TIMEOUT_MS = 600_000
 
 const unlock = (coffer: Coffer, passphrase = UNLOCK_PASSPHRASE, status = 204) =>
   expect(status, coffer.call('POST', '/unlock', { json: { passphrase } }))
-
-async function arrives(server: RealServer, pattern: RegExp): Promise<void> {
-  for (const deadline = Date.now() + DEADLINE_MS; !pattern.test(server.text()); await wait(100))
-    assert.ok(Date.now() < deadline, `no ${pattern}`)
-}
 
 const fingerprintOf = (server: RealServer): string =>
   `sha-256:${new X509Certificate(readFileSync(join(dirname(server.file), 'server.pem'))).fingerprint256}`

@@ -7,11 +7,10 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, expect, provision } from '../support/appliance.ts'
-import { boot, onMachines } from '../support/machine.ts'
+import { boot, onMachines, THIS_COMPUTER } from '../support/machine.ts'
 import { buildImage } from './images.ts'
 
 const NTP_PORT = 123
-const HOST = '192.168.1.254' // this computer, as the machine sees it
 const AHEAD_MS = 5 * 365 * 86_400_000
 const NTP_EPOCH_MS = Date.UTC(1900, 0, 1)
 
@@ -43,7 +42,7 @@ test('the clock follows the time server that is set, and not the time that was s
   await provision(device)
   const as = ADMIN
   await expect(204, device.call('PUT', '/config/time', { as, json: { time: '2001-02-03T04:05:06Z' } }))
-  await expect(204, device.call('PUT', '/config/ntp', { as, json: { ntpIP: HOST } }))
+  await expect(204, device.call('PUT', '/config/ntp', { as, json: { ntpIP: THIS_COMPUTER } }))
   const time = async () =>
     Date.parse((await expect(200, device.call('GET', '/config/time', { as }))).json<{ time: string }>().time)
   while ((await time()) < Date.UTC(2002)) await wait(1000)

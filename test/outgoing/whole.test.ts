@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Account, ask, askUntil, keyOf, makeOrganization, reach, statusOf } from '../chat/support/process.ts'
+import { askWebhook, keyOf, makeOrganization, reach, statusOf } from '../chat/support/process.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
 import { childrenOf, commandLineOf } from '../support/proc.ts'
@@ -40,18 +40,7 @@ async function open(t: TestContext) {
 /** Makes a bot whose webhook cannot be reached, and returns what its owner is told. */
 async function callWebhook(coffer: Coffer, name: string): Promise<string> {
   const { port } = await statusOf(coffer)
-  const owner: Account = await keyOf(port!)
-  const form = { full_name: name, short_name: name, bot_type: '3', payload_url: JSON.stringify(`http://${HOST}/`) }
-  const made = await ask(port!, 'POST', '/bots', { as: owner, form })
-  assert.equal(made.status, 200, JSON.stringify(made.body))
-  const message = { type: 'direct', to: JSON.stringify([made.body.user_id]), content: `to ${name}` }
-  const { body } = await ask(port!, 'POST', '/messages', { as: owner, form: message })
-  const range = { anchor: String(body.id), num_before: '0', num_after: '1', include_anchor: 'false' }
-  const { body: after } = await askUntil(({ body }) => body.messages?.length === 1, port!, 'GET', '/messages', {
-    as: owner,
-    form: { ...range, narrow: '[["is", "dm"]]', apply_markdown: 'false' },
-  })
-  return after.messages[0].content
+  return askWebhook(port!, await keyOf(port!), name, `http://${HOST}/`)
 }
 
 test('a webhook starts the process, a lock ends it, and the next webhook has another one', async (t) => {

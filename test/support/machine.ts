@@ -14,6 +14,9 @@ import { type Call, request, targetOf } from './client.ts'
 import { packagesMissing, unlessMissing } from './tools.ts'
 import { unpackedKernel } from './unpacked-kernel.ts'
 
+/** This computer, as a machine that is not isolated sees it. */
+export const THIS_COMPUTER = '192.168.1.254'
+
 const LOGS = join(import.meta.dirname, '../../dist/test-image/logs')
 const TEST_MS_MAX = 3_600_000 // some do in a minute what takes many on a busy computer
 const ATTEMPT_EVERY_MS = 50

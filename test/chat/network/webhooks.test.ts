@@ -11,7 +11,7 @@ import { buildForTests } from '../../support/build.ts'
 import { makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { needs } from '../../support/tools.ts'
 import { type Elsewhere, listenThere, makeElsewhere, NO_NAMESPACES, withNames } from '../support/elsewhere.ts'
-import { type Account, ask, askUntil, keyOf, makeOrganization, statusOf } from '../support/process.ts'
+import { askWebhook, keyOf, makeOrganization, statusOf } from '../support/process.ts'
 
 const PORT = 8080
 const namesOf = ({ here, there }: Elsewhere) => ({
@@ -46,7 +46,7 @@ test('bots reach a listed host by its name, and no address of this computer by a
     `loop.test:${touched.port}`,
     `own.test:${touched.port}`,
   ])
-  const said = (name: string, url: string) => reply(port, owner, name, url)
+  const said = (name: string, url: string) => askWebhook(port, owner, name, url)
 
   assert.equal(await said('listed', `http://hooks.test:${PORT}/hook`), 'You said: to listed')
   const [{ path, host, from, body }] = heard()
@@ -94,19 +94,4 @@ async function furnishedWith(t: TestContext, names: ReturnType<typeof namesOf>, 
   const settings = (await expect(200, coffer.call('GET', '/chat/settings', { as: ADMIN }))).json<object>()
   await expect(204, coffer.call('PUT', '/chat/settings', { as: ADMIN, json: { ...settings, outgoingHosts } }))
   return { port: port!, owner: await keyOf(port!) }
-}
-
-/** Returns the reply of a bot at that address, or the Notification Bot's report of its failure. */
-async function reply(port: number, owner: Account, name: string, url: string): Promise<string> {
-  const form = { full_name: name, short_name: name, bot_type: '3', payload_url: JSON.stringify(url) }
-  const made = await ask(port, 'POST', '/bots', { as: owner, form })
-  assert.equal(made.status, 200, JSON.stringify(made.body))
-  const message = { type: 'direct', to: JSON.stringify([made.body.user_id]), content: `to ${name}` }
-  const { body } = await ask(port, 'POST', '/messages', { as: owner, form: message })
-  const range = { anchor: String(body.id), num_before: '0', num_after: '1', include_anchor: 'false' }
-  const { body: after } = await askUntil(({ body }) => body.messages?.length === 1, port, 'GET', '/messages', {
-    as: owner,
-    form: { ...range, narrow: '[["is", "dm"]]', apply_markdown: 'false' },
-  })
-  return after.messages[0].content
 }

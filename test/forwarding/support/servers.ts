@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from '../../../tools/free-ports.ts'
 import type { ClusterCa } from '../../support/cluster-ca.ts'
+import { THIS_COMPUTER } from '../../support/machine.ts'
 import type { Ending } from '../../support/process.ts'
 import { needsRsyslogTls, needsSyslogNg, SYSLOG_NG } from '../../support/tools.ts'
 
@@ -67,7 +68,7 @@ log { source(coffer); destination(file); flags(flow-control); };
 export async function createServer(t: Ending, kind: Kind, ca: ClusterCa, asks = false): Promise<RealServer> {
   const directory = mkdtempSync(join(tmpdir(), `coffer-${kind}-`))
   const places = { directory, port: await freePort(), file: join(directory, 'received') }
-  const { certificate, key } = ca.issue(HOST)
+  const { certificate, key } = ca.issue(HOST, THIS_COMPUTER)
   writeFileSync(join(directory, 'ca.pem'), ca.certificate)
   writeFileSync(join(directory, 'server.pem'), certificate)
   writeFileSync(join(directory, 'server.key'), key)
