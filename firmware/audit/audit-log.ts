@@ -68,7 +68,7 @@ export interface AuditForwarding {
   readonly unconfirmedShare: number
   /** Lines behind this one up to `newest`, oldest first, in chunks. Numbers that are missing are of lines that were removed or damaged. */
   since(sequence: number): AsyncGenerator<readonly NumberedLine[]>
-  /** The signed head with `newest` as its last line. */
+  /** The signed head with `newest` as its last line; the same one until there are more. */
   head(): AuditHead
   /** A log server has all lines up to this one. `uses` among them count as exported if no use before them is left out; null for none. */
   confirm(sequence: number, uses: ExportedUses | null): void
@@ -99,13 +99,13 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     if (!open) throw wrongState()
   }
 
+  let signer: ReturnType<typeof headKey> | undefined
+  let forwarded: AuditHead | undefined
+
+  /** Takes milliseconds. */
   const head = (state = writer.state): AuditHead => {
-    const signer = headKey(seed) // made when it is needed: that takes a twentieth of a start
-    try {
-      return signHead({ ...headOf(state, blocks), time: options.time() }, signer)
-    } finally {
-      wipe(signer.secretKey)
-    }
+    signer ??= headKey(seed) // made when it is needed: that takes a twentieth of a start
+    return signHead({ ...headOf(state, blocks), time: options.time() }, signer)
   }
 
   const view = { blocks, report, state: () => writer.state, expectOpen }
@@ -132,7 +132,12 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     },
     // A server that does not answer has lines read again and again: damage would be reported each time.
     since: (sequence) => readSince({ ...view, report: () => {} }, sequence + 1, forwarding.newest),
-    head: () => head(writer.synced ?? writer.state),
+    head() {
+      expectOpen()
+      const state = writer.synced ?? writer.state
+      if (forwarded?.sequence !== state.sequence) forwarded = head(state)
+      return forwarded
+    },
     confirm(sequence, uses) {
       expectOpen()
       writer.confirm(sequence, uses)
@@ -176,6 +181,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       open = false
       blocks.close()
       wipe(seed)
+      if (signer !== undefined) wipe(signer.secretKey)
     },
   }
 }

@@ -290,6 +290,22 @@ test('what waits for a full disk is written by itself once there is room', async
   assert.deepEqual(rows(rig.store), [1])
 })
 
+test('a head for a log server is signed once, and again behind further lines', (t) => {
+  const rig = createAuditRig(t)
+  const { forwarding } = rig.log
+  recordLines(rig.log, 2)
+  rig.log.flush()
+  const head = forwarding.head()
+  assert.equal(head.sequence, 2)
+  assert.equal(forwarding.head(), head)
+  recordLines(rig.log, 1, 3)
+  assert.equal(forwarding.head(), head, 'a power cut may take the third')
+  rig.log.flush()
+  assert.equal(forwarding.head().sequence, 3)
+  rig.log.close()
+  assert.throws(() => forwarding.head(), /not available/)
+})
+
 test('after closing nothing is written, and reading fails', async (t) => {
   const { store, log } = createAuditRig(t)
   recordLines(log, 1)
