@@ -10,7 +10,7 @@ import * as words from '../../firmware/console/words.ts'
 import { BAO, needsBao, run } from '../kms/transit/bao.ts'
 import { expect } from '../support/appliance.ts'
 import { makeDataDirectory } from '../support/process.ts'
-import { ADMIN } from '../support/suite.ts'
+import { ADMIN, addUser, passphraseOf } from '../support/suite.ts'
 import { heading, open, signIn, visit } from './browser.ts'
 import { examineAll } from './examine.ts'
 import { openProvisioned } from './provisioned.ts'
@@ -52,6 +52,7 @@ test('the transit API is switched on; an access key is made, shown once and dele
   const [token] = /s\.COFR[\w-]+/.exec(shown) ?? []
   assert.ok(token !== undefined)
   assert.ok(shown.includes(`export BAO_ADDR=https://${appliance.host}:${appliance.port}`))
+  assert.ok(!shown.includes('sops'), 'administrators encrypt nothing')
   assert.equal(await lookUp(token), 200)
   await examineAll(page, 'a new access key')
 
@@ -78,7 +79,7 @@ test('the commands that the page shows with a new access key verify the certific
   const keys = card(page, words.accessKeys)
   await keys.getByLabel(words.accessKeysName, { exact: true }).fill('a shell')
   await keys.getByRole('button', { name: words.accessKeysMake }).click()
-  await keys.getByRole('button', { name: `${words.copy}: ${words.accessKeysShell}` }).click()
+  await keys.getByRole('button', { name: `${words.copy}: ${words.accessKeysBao}` }).click()
   const commands = await page.evaluate(() => navigator.clipboard.readText())
   const home = makeDataDirectory(t)
   const inShell = (lines: string) =>
@@ -88,5 +89,23 @@ test('the commands that the page shows with a new access key verify the certific
   writeFileSync(join(home, 'coffer.pem'), certificate.text())
   const printed = await inShell(commands.replace('# export BAO_CACERT', 'export BAO_CACERT'))
   assert.match(printed, /^policies +\[.*administrator.*\]$/m)
+  await here.end()
+})
+
+test('an operator is shown commands for sops with a new access key', async () => {
+  await addUser(appliance, 'web', 'Operator')
+  const here = await visit(browser, appliance)
+  const { page } = here
+  await signIn(page, 'web', passphraseOf('web'))
+  await heading(page, 'Overview')
+  await open(page, 'My account')
+  const keys = card(page, words.accessKeys)
+  await keys.getByLabel(words.accessKeysName, { exact: true }).fill('sops')
+  await keys.getByRole('button', { name: words.accessKeysMake }).click()
+  await keys.getByText(words.accessKeysOnce).waitFor()
+  const origin = `https://${appliance.host}:${appliance.port}`
+  const shown = await keys.innerText()
+  assert.ok(shown.includes(`sops encrypt --hc-vault-transit ${origin}/v1/transit/keys/sops plain.yaml`))
+  await examineAll(page, 'a new access key of an operator')
   await here.end()
 })

@@ -21,16 +21,6 @@ export function curlSign(origin: string, user: string, id: string, { mode, hash 
 export const cofferSign = (origin: string, user: string, id: string, { mode }: SignMode): string =>
   `coffer connect ${origin}\ncoffer sign ${id} document --user '${user}' --mode ${mode} --output document.sig`
 
-/** Lets the command bao and programs for OpenBao use the transit API. They verify the certificate, since the server gets the token. A token has no quote. */
-export const baoAccess = (origin: string, token: string): string =>
-  [
-    `export BAO_ADDR=${origin}`,
-    "# Only if this computer does not trust the appliance's certificate. A root Administrator gets the file from /config/tls/cert.pem:",
-    '# export BAO_CACERT=coffer.pem',
-    `export BAO_TOKEN='${token}'`,
-    'bao token lookup',
-  ].join('\n')
-
 /** Verifies `document.sig` with OpenSSL; null for modes that OpenSSL cannot verify. */
 export function opensslVerification(pem: string, mode: SignMode): string | null {
   const verify = opensslVerify(mode)

@@ -13,7 +13,7 @@ import { Confirm, Form, useLoad, Waiting } from '../parts/loading.tsx'
 import { go, route, to } from '../routes.ts'
 import { ROLES, type Role } from '../state.ts'
 import * as words from '../words.ts'
-import { AccessKeysOf } from './access-keys.tsx'
+import { AccessKeysOf } from './access-key-list.tsx'
 import { TagEditor } from './key.tsx'
 
 const COLUMNS: readonly Column<T.UserPage['users'][number]>[] = [

@@ -2,12 +2,14 @@
 /** sops and cosign, which use Vault's transit engine. */
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { sopsAccess } from '../../../firmware/console/pages/access-key-commands.ts'
 import { expect } from '../../support/appliance.ts'
-import { ADMIN, type Appliance, addUser, passphraseOf, startProvisioned } from '../../support/suite.ts'
+import { makeDataDirectory } from '../../support/process.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, passphraseOf, startProvisioned } from '../../support/suite.ts'
 import { GO_CLIENTS, needsGoClient } from '../../support/tools.ts'
 import { environment, run } from './bao.ts'
 
@@ -55,6 +57,25 @@ describe('programs in Go', () => {
     writeFileSync(join(home, 'encrypted.yaml'), encrypted)
     assert.equal(await sops('decrypt', 'encrypted.yaml'), 'password: a secret')
   })
+
+  test(
+    'the commands for sops that the page shows with a new access key verify the certificate',
+    needsGoClient('sops'),
+    async (t) => {
+      const there = makeDataDirectory(t)
+      writeFileSync(join(there, 'plain.yaml'), 'password: a secret\n')
+      const asWeb = { as: credentialsOf('web'), json: { name: 'sops' } }
+      const { token } = (await expect(201, appliance.call('POST', '/users/web/access-keys', asWeb))).json()
+      const commands = sopsAccess(address(), token)
+      const inShell = (lines: string) =>
+        run('sh', ['-e', '-c', lines], { PATH: `${GO_CLIENTS}:${process.env.PATH}`, HOME: there }, there)
+      await assert.rejects(inShell(commands), /certificate signed by unknown authority/)
+      const certificate = await expect(200, appliance.call('GET', '/config/tls/cert.pem', { as: ADMIN }))
+      writeFileSync(join(there, 'coffer.pem'), certificate.text())
+      assert.equal(await inShell(commands.replace('# export', 'export')), 'password: a secret')
+      assert.match(readFileSync(join(there, 'encrypted.yaml'), 'utf8'), /enc: vault:v1:/)
+    },
+  )
 
   describe('cosign', needsGoClient('cosign'), () => {
     const cosign = (token: string, ...args: string[]) =>
