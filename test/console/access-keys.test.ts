@@ -105,7 +105,7 @@ test('an operator is shown commands for sops with a new access key', async () =>
   await keys.getByText(words.accessKeysOnce).waitFor()
   const origin = `https://${appliance.host}:${appliance.port}`
   const shown = await keys.innerText()
-  assert.ok(shown.includes(`sops encrypt --hc-vault-transit ${origin}/v1/transit/keys/sops plain.yaml`))
+  assert.ok(shown.includes(`sops encrypt --hc-vault-transit '${origin}/v1/transit/keys/sops' plain.yaml`))
   await examineAll(page, 'a new access key of an operator')
   await here.end()
 })

@@ -41,7 +41,8 @@ export function SnippetMenu({ text, insert }: SnippetMenuProps) {
     const wanted = title.value.trim()
     if (wanted === '') return
     const replaceOrAdd = async () => {
-      const known = (await fetchSnippets()).find((one) => one.title === wanted) // the shown list may be missing or old
+      // The list that is shown: one that another device has saved since stays beside the new one, and is not lost.
+      const known = (value.value ?? (await fetchSnippets())).find((one) => one.title === wanted)
       if (known === undefined) await call('POST', '/saved_snippets', { title: wanted, content: text })
       else await call('PATCH', `/saved_snippets/${known.id}`, { content: text })
     }

@@ -94,7 +94,7 @@ function actOf(event: KeyboardEvent, target: HTMLElement): Act | undefined {
   if (target.closest(FIELDS) !== null) return
   if (key === 'Enter' && target.closest(PRESSED) !== null) return
   if (key.startsWith('Arrow') && !target.matches(MOVED_BY_ARROWS)) return
-  if (key.startsWith('Page') && !target.matches(MOVED_BY_PAGES)) return
+  if (key.startsWith('Page') && (event.shiftKey || !target.matches(MOVED_BY_PAGES))) return // with Shift it selects text
   return Object.hasOwn(ANYWHERE, key) ? ANYWHERE[key] : undefined
 }
 

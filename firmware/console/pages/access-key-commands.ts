@@ -16,7 +16,7 @@ export const sopsAccess = (origin: string, token: string): string =>
   [
     ...certificate('VAULT_CACERT'),
     `export VAULT_TOKEN='${token}'`,
-    '# With the key of the name sops:',
-    `sops encrypt --hc-vault-transit ${origin}/v1/transit/keys/sops plain.yaml > encrypted.yaml`,
+    '# Another key than sops: change the last part of the address.',
+    `sops encrypt --hc-vault-transit '${origin}/v1/transit/keys/sops' plain.yaml > encrypted.yaml`,
     'sops decrypt encrypted.yaml',
   ].join('\n')

@@ -44,6 +44,22 @@ test('a text that is saved before the snippets are loaded replaces the one of th
   await here.end()
 })
 
+test('a snippet that another device has saved meanwhile is not replaced', async () => {
+  const here = await openTopic('two devices')
+  const { page } = here
+  await box(page).fill('The text of this device.')
+  await page.getByRole('button', { name: 'Snippets' }).click()
+  await page.getByText('None yet.').waitFor()
+  await house.post('/saved_snippets', { title: 'both', content: 'The text of the other device.' })
+  await page.getByLabel('Save the text as').fill('both')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  for (const device of ['this', 'the other']) await page.getByTitle(`The text of ${device} device.`).waitFor()
+  const { saved_snippets: saved } = (await ask(house.port, 'GET', '/saved_snippets', { as: house.owner })).body
+  for (const { id } of saved)
+    assert.equal((await ask(house.port, 'DELETE', `/saved_snippets/${id}`, { as: house.owner })).status, 200)
+  await here.end()
+})
+
 test('a text is saved as a snippet, replaced, inserted where the cursor is, and deleted', async () => {
   const here = await openTopic('snippets')
   const { page } = here
