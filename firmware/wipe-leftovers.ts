@@ -1,7 +1,8 @@
 /**
  * After a lock, what requests and keys have left on stack and heap, and in the buffer of Node's parsers, is overwritten; the keys
  * themselves are wiped before (appliance/sessions.ts, store/vault.ts). Threads of the crypto pool, which take freed pages of the heap, do
- * the same. So it is after a TLS key was replaced: OpenSSL's copies of it lie in objects of the heap until these are collected.
+ * the same after it. All this is also done after a TLS key was replaced: OpenSSL's copies of the key lie in objects of the heap until these
+ * are collected.
  */
 
 import type { Appliance } from './appliance/appliance.ts'
@@ -13,8 +14,8 @@ import type { StartedPool } from './crypto/pool/pool.ts'
 import { wipeParserBuffer } from './http/server/parser-buffer.ts'
 import type { Operational } from './kms/domain/operational.ts'
 
-/** When the answer has been sent, and the requests that were refused are gone. */
-const LEFTOVERS_MS = 500
+/** When the answer has been sent, the requests that were refused are gone, and so are the pool's threads, which get half a second to end. */
+const LEFTOVERS_MS = 1000
 /** For what was held longer: by a busy computer, by connections until they ended, by V8 as spare pages. Once it is unlocked, requests would wait. */
 const AGAIN_MS = [5000, 20_000, 60_000]
 

@@ -19,21 +19,29 @@ const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' }
  */
 const OVERWRITING = ['clear-free-memory', 'zero-unused-memory']
 
-let wipes = 0 // under way
+let underWay: Promise<void> = Promise.resolve()
+let next: Promise<void> | undefined
 
 /**
  * Collects all of it, overwrites where it lay, and gives the memory back to the system. A thread that needs a page takes one that another
- * thread has freed, with all that is on it, so `inOtherThreads` has each of them call `overwriteGarbage`.
+ * thread has freed, with all that is on it, so `inOtherThreads` has each of them call `overwriteGarbage`. Calls during a wipe share the
+ * next one, which follows it.
  */
-export async function wipeGarbage(inOtherThreads: () => Promise<void>): Promise<void> {
-  wipes++
+export function wipeGarbage(inOtherThreads: () => Promise<void>): Promise<void> {
+  next ??= underWay = underWay.then(() => {
+    next = undefined
+    return wipeAll(inOtherThreads)
+  })
+  return next
+}
+
+async function wipeAll(inOtherThreads: () => Promise<void>): Promise<void> {
   for (const flag of OVERWRITING) setFlagsFromString(`--${flag}`)
   try {
     overwriteGarbage()
     await inOtherThreads()
   } finally {
-    wipes--
-    if (wipes === 0) for (const flag of OVERWRITING) setFlagsFromString(`--no-${flag}`)
+    for (const flag of OVERWRITING) setFlagsFromString(`--no-${flag}`)
   }
 }
 

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { FIRMWARE_ENVIRONMENT } from '../../boot/supervisor/firmware-process.ts'
+import { wipeGarbage } from '../../firmware/base/garbage.ts'
 import { NOTHING, search, type Traces, tracesOfText } from '../crypto/memory-search.ts'
 import { secretOf } from './garbage-program.ts'
 
@@ -32,4 +34,21 @@ test('nothing is left of strings on freed pages that threads have taken', async 
   child.send('wipe')
   assert.deepEqual(await once(child, 'message'), ['wiped', undefined])
   assert.deepEqual(search(child.pid!, sought), NOTHING)
+})
+
+test('garbage is wiped once after a wipe under way, however often it is asked for meanwhile', async () => {
+  const order: string[] = []
+  const { promise: threadsAreDone, resolve: endThreads } = Promise.withResolvers<void>()
+  const wipe = (name: string, threads: Promise<void>) =>
+    wipeGarbage(() => {
+      order.push(name)
+      return threads
+    })
+  const first = wipe('first', threadsAreDone).then(() => order.push('first has ended'))
+  await setImmediate()
+  const others = ['second', 'third'].map((name) => wipe(name, Promise.resolve()))
+  await setImmediate()
+  endThreads()
+  await Promise.all([first, ...others])
+  assert.deepEqual(order, ['first', 'first has ended', 'second'])
 })

@@ -14,7 +14,7 @@ import { publicKeyPem } from '../../firmware/crypto/encoding/public-key.ts'
 import { ML_DSA_SETS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
 import { expandedMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
 import { verifyMlDsa } from '../../firmware/crypto/ml-dsa/verification.ts'
-import { createPool } from '../../firmware/crypto/pool/pool.ts'
+import { createPool, type StartedPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/private-key.ts'
 import type { CryptoPool, EcKeyType, KeyHandle, KeyPair, KeyType } from '../../firmware/crypto/types.ts'
@@ -22,7 +22,7 @@ import { file, toHex } from './support.ts'
 
 const ENTRY = new URL('../../firmware/crypto/pool/worker.ts', import.meta.url)
 
-async function withPool(work: (pool: CryptoPool) => Promise<void>, workers = 1, entry = ENTRY): Promise<void> {
+async function withPool(work: (pool: StartedPool) => Promise<void>, workers = 1, entry = ENTRY): Promise<void> {
   const pool = createPool({ workers, entry })
   try {
     await work(pool)
@@ -471,6 +471,101 @@ test('threads warm up one after the other, all of them', async () => {
   )
   await pool.close()
 })
+
+/** A worker that stops at each message of the kind `stops` until the first lock. It tells `onTested` of requests to overwrite garbage. */
+const stoppingWorker = (name: string, stops: 'fields' | 'overwriteGarbage'): URL =>
+  pathToFileURL(
+    file(
+      name,
+      `import { createRequire } from 'node:module'
+      import { parentPort, workerData } from 'node:worker_threads'
+      const epoch = new Int32Array(workerData.epoch)
+      parentPort.on('message', (message) => {
+        if (typeof message !== 'object') return
+        if ('overwriteGarbage' in message) parentPort.postMessage({ wrong: ['asked to overwrite'] })
+        if ('${stops}' in message) while (Atomics.load(epoch, 0) === 0) Atomics.wait(epoch, 0, 0, 10)
+      })
+      createRequire('${ENTRY}')('${ENTRY.pathname}')`,
+    ),
+  )
+
+test('garbage is overwritten without waiting for a search for an RSA key', { timeout: 60_000 }, (t) =>
+  withPool(
+    async (pool) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] }) // no time limit passes
+      const search = assert.rejects(pool.generate('RSA', 1024), code('unavailable'))
+      await setImmediate() // its thread has been sent the request
+      await pool.overwriteGarbage()
+      pool.forgetAll()
+      await search
+    },
+    1,
+    stoppingWorker('searching.mjs', 'fields'),
+  ),
+)
+
+test('a busy thread is asked once to overwrite its garbage, and a time limit ends the wait', { timeout: 60_000 }, (t) =>
+  withPool(
+    async (pool) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      let asked = 0
+      pool.onTested((wrong) => {
+        if (wrong.includes('asked to overwrite')) asked++
+      })
+      const generation = assert.rejects(pool.generate('Curve25519'), code('unavailable'))
+      for (let n = 0; n < 12; n++) {
+        let isDone = false
+        pool.overwriteGarbage().then(() => {
+          isDone = true
+        })
+        while (!isDone) {
+          await setImmediate()
+          t.mock.timers.tick(1000)
+        }
+      }
+      await Promise.all([generation, pool.close()])
+      assert.equal(asked, 1)
+    },
+    1,
+    stoppingWorker('busy.mjs', 'fields'),
+  ),
+)
+
+test('threads overwrite their garbage one after the other, and others sign meanwhile', { timeout: 60_000 }, (t) =>
+  withPool(
+    async (pool) => {
+      const key = stored(await pool.generate('Curve25519'))
+      await Promise.all(Array.from({ length: 60 }, () => sign(pool, key))) // both threads have started
+      t.mock.timers.enable({ apis: ['setTimeout'] }) // no time limit passes
+      const order: string[] = []
+      const overwritten = pool.overwriteGarbage().then(() => order.push('overwritten'))
+      for (let n = 0; n < 60; n++) await sign(pool, key)
+      order.push('signed')
+      pool.forgetAll()
+      await overwritten
+      assert.deepEqual(order, ['signed', 'overwritten'])
+    },
+    2,
+    stoppingWorker('overwriting.mjs', 'overwriteGarbage'),
+  ),
+)
+
+test('threads that start anew after a lock overwrite their garbage, too', { timeout: 60_000 }, () =>
+  withPool(
+    async (pool) => {
+      const asked = new Promise<void>((resolve) => {
+        pool.onTested((wrong) => {
+          if (wrong.includes('asked to overwrite')) resolve()
+        })
+      })
+      pool.forgetAll()
+      await pool.overwriteGarbage()
+      await asked
+    },
+    1,
+    stoppingWorker('started-anew.mjs', 'overwriteGarbage'),
+  ),
+)
 
 test('workers that cannot start fail every operation instead of hanging it, again and again', async () => {
   const pool = createPool({ workers: 2, entry: pathToFileURL(file('broken.mjs', 'throw new Error("no")')) })

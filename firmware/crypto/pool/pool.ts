@@ -18,7 +18,7 @@ interface PoolOptions {
 export interface StartedPool extends CryptoPool {
   /** Starts and warms up the threads that `startLater` has deferred. */
   start(): void
-  /** Overwrites the garbage of all threads while this one does so: base/garbage.ts. */
+  /** Overwrites the garbage of one thread after the other, except of one with a search under way: base/garbage.ts. */
   overwriteGarbage(): Promise<void>
 }
 
@@ -133,7 +133,7 @@ export function createPool({ workers = threadsFor(totalmem()), entry, startLater
       for (const queue of queues) queue.forgetAll()
     },
     overwriteGarbage: async () => {
-      await Promise.all(queues.map((queue) => queue.overwriteGarbage()))
+      for (const queue of queues) await queue.overwriteGarbage()
     },
     close: async () => {
       Atomics.add(new Int32Array(epoch), 0, 1)

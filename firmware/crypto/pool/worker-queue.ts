@@ -45,7 +45,10 @@ export interface WorkerQueue {
    * operating system reclaims all memory of a thread. Replacements start then, or with the next job.
    */
   forgetAll(): void
-  /** Resolves when all threads have overwritten their garbage: base/garbage.ts. */
+  /**
+   * Overwrites the garbage of one thread after the other, once all have ended that `forgetAll` ends: base/garbage.ts. A busy thread is
+   * waited for until a time limit, or passed over if it starts late.
+   */
   overwriteGarbage(): Promise<void>
   close(): Promise<void>
 }
@@ -56,6 +59,7 @@ const BYTES_MAX = memoryFor(1 / 3, 64 * MIB, 256 * MIB) // four of the largest m
 const SMALL_BYTES = 16 * 1024 // not counted in each message, so that large messages do not keep out small ones
 const OPERATION_MS_START = 1 // until some operations have been measured
 const OPERATION_MS_WEIGHT = 0.2 // weight of the latest measurement
+const OVERWRITING_MS_MAX = 2000 // of each thread; most take a tenth of a second after their jobs
 const IDLE_MS_MAX = 10_000 // for threads that start late; starting one again takes a tenth of a second
 
 export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
@@ -69,6 +73,8 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   let _departure: NodeJS.Immediate | undefined
   let idle: NodeJS.Timeout | undefined
   let isClosed = false
+  /** Resolves when threads have started anew after the last `forgetAll`. */
+  let restarted: Promise<void> = Promise.resolve()
 
   const threads = createThreads(options, {
     onMessage: (thread, message) => {
@@ -205,12 +211,23 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
       for (const thread of threads.all()) forgetKey(thread, ref)
     },
     forgetAll() {
-      endAll(threads.endAll).then(() => {
+      restarted = endAll(threads.endAll).then(() => {
         if (!isClosed && !options.startsLate) threads.start()
       })
     },
     async overwriteGarbage() {
-      await Promise.all([...threads.all()].map(overwriteGarbage))
+      await restarted
+      for (const thread of threads.all()) {
+        if (options.startsLate && thread.running.size > 0) continue // its jobs take minutes, and it ends soon after them
+        await new Promise<void>((resolve) => {
+          const late = setTimeout(resolve, OVERWRITING_MS_MAX)
+          overwriteGarbage(thread).then(() => {
+            clearTimeout(late)
+            dispatch()
+            resolve()
+          })
+        })
+      }
     },
     close() {
       isClosed = true

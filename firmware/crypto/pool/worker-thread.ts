@@ -36,9 +36,13 @@ export interface Thread {
   /** References of open keys, least recently used first. */
   opened: Map<number, true>
   outbox: PoolRequest[]
+  /** Resolves when the worker has answered the request to overwrite its garbage. */
+  overwriting: Promise<void> | undefined
   failure: unknown
 }
 
+// Enough short jobs to hide the latency of messages, and few enough that a slow job delays little.
+export const LOAD_MAX = 16
 const OPENED_MAX = 256 // per worker; reopening a key costs one read of the store
 const HEAP_MIB_MAX = 128 // tables of all curves take less than 20; a runaway worker ends instead of the appliance
 const NURSERY_MIB = 3 // garbage of a signature is collected in a tenth of a millisecond and fits a core's cache
@@ -60,6 +64,7 @@ export function startThread(name: string, entry: URL, start: WorkerStart): Threa
     load: 0,
     opened: new Map(),
     outbox: [],
+    overwriting: undefined,
     failure: undefined,
   }
   // 'exit' follows. The log shows only type, code and location of a cause: its text may quote secret numbers.
@@ -108,8 +113,21 @@ export function forgetKey(thread: Thread, ref: number): void {
   thread.worker.postMessage({ forget: ref } satisfies ToWorker)
 }
 
-/** Resolves when the worker has done so, after its current operation, or has ended. */
-export function overwriteGarbage({ worker }: Thread): Promise<void> {
+/** Resolves when the worker has done so, after its previous requests, or has ended. Calls meanwhile share one request. */
+export function overwriteGarbage(thread: Thread): Promise<void> {
+  thread.overwriting ??= requestOverwriting(thread)
+  return thread.overwriting
+}
+
+async function requestOverwriting(thread: Thread): Promise<void> {
+  depart(thread)
+  thread.load += LOAD_MAX // no more jobs until then: other threads take them
+  await overwritten(thread)
+  thread.load -= LOAD_MAX
+  thread.overwriting = undefined
+}
+
+function overwritten({ worker }: Thread): Promise<void> {
   const { port1, port2 } = new MessageChannel()
   worker.postMessage({ overwriteGarbage: port2 } satisfies ToWorker, [port2])
   return new Promise((resolve) => {

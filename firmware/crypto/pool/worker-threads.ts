@@ -2,7 +2,7 @@
 
 import { runDetached } from '../../base/request-authorization.ts'
 import type { FromWorker } from './messages.ts'
-import { depart, end, startThread, type Thread, warmUp } from './worker-thread.ts'
+import { depart, end, LOAD_MAX, startThread, type Thread, warmUp } from './worker-thread.ts'
 
 export interface ThreadsOptions {
   name: string
@@ -38,8 +38,6 @@ export interface Threads {
   close(): Promise<void>
 }
 
-// Enough short jobs to hide the latency of messages, and few enough that a slow job delays little.
-const LOAD_MAX = 16
 const JOIN_MS = 0.5 // waking a second thread is not worth it for less
 const STABLE_MS = 10_000 // a worker that ends earlier is replaced only after a pause
 const PAUSE_MS = 1_000
