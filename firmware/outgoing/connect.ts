@@ -29,6 +29,8 @@ interface Remote {
   port: number
   /** Result of `addressesOf`. By default the name is resolved. */
   addresses?: readonly string[]
+  /** Is told the address that was connected to. */
+  onConnected?: (address: string) => void
 }
 
 export interface Connector {
@@ -76,12 +78,17 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
     return addresses
   }
 
-  async function connectToOne(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
+  async function connectToOne(
+    addresses: readonly string[],
+    { port, onConnected }: Remote,
+    signal: AbortSignal,
+  ): Promise<Socket> {
     let failure: unknown
     for (const address of addresses) {
       const socket = network.connect(address, port)
       try {
         await within(CONNECT_MS_MAX, 'it could not be reached', signal, () => once(socket, 'connect'))
+        onConnected?.(address)
         return endWhenSilent(socket)
       } catch (error) {
         socket.destroy()
@@ -93,12 +100,12 @@ export function createConnector(settings: ConnectionSettings, network: NetworkAc
   }
 
   const connect = async (destination: Remote, signal: AbortSignal): Promise<Socket> =>
-    connectToOne(destination.addresses ?? (await addressesOf(destination, signal)), destination.port, signal)
+    connectToOne(destination.addresses ?? (await addressesOf(destination, signal)), destination, signal)
 
   /** A device has no other programs, and what it listens to itself is not to be reached. */
   const connectToChosen = (destination: Remote, signal: AbortSignal): Promise<Socket> => {
     const local = onHost ? loopbackOf(destination.host) : undefined
-    return local === undefined ? connect(destination, signal) : connectToOne(local, destination.port, signal)
+    return local === undefined ? connect(destination, signal) : connectToOne(local, destination, signal)
   }
 
   async function connectThrough(proxy: HttpProxy, { host, port }: Remote, signal: AbortSignal): Promise<Socket> {

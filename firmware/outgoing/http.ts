@@ -5,9 +5,14 @@ import type { Socket } from 'node:net'
 import { defined } from '../base/defined.ts'
 import { type Connector, within } from './connect.ts'
 import { OutgoingError } from './error.ts'
+import type { KeptConnection } from './idle-connections.ts'
 import { ANSWER_BYTES_MAX, HEADER_CHARACTERS_MAX, type HttpAnswer, type HttpJob } from './link.ts'
 
 const REQUEST_TIMEOUT = 408
+/** Then a kept connection is taken to be dead: a firewall may have forgotten it, or the network has changed. */
+const AGAIN_MS_MAX = 3000
+/** Codes of errors by which a connection ends before an answer; that of Node's "socket hang up" is the first one. */
+const ENDS: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 
 /** Throws `OutgoingError`. */
 export async function exchange(connector: Connector, job: HttpJob, signal: AbortSignal): Promise<HttpAnswer> {
@@ -18,29 +23,43 @@ export async function exchange(connector: Connector, job: HttpJob, signal: Abort
     const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port)
     const isDirect = !isSecure || !connector.usesProxy(host)
     const addresses = isDirect ? await connector.addressesOf({ host, port }, limit) : undefined
-    const name = `${url.origin} ${addresses?.toSorted().join(' ')}`
-    const kept = job.keepAlive ? await askAgain(connector, name, url, job, limit) : null
+    const kept = job.keepAlive ? await askAgain(connector, url, addresses, job, limit) : null
     if (kept !== null) return kept
-    const destination = { host, port, ...(addresses && { addresses }) }
+    let address: string | undefined
+    const onConnected = (to: string) => {
+      address = to
+    }
+    const destination = { host, port, ...(addresses && { addresses, onConnected }) }
     const stream = await (isSecure ? connector.connectTls : connector.connect)(destination, limit)
-    return read(connector, name, stream, job, await ask(stream, url, job, limit))
+    const connection = { stream, origin: url.origin, address, connectedMs: performance.now() }
+    return read(connector, connection, job, await ask(stream, url, job, limit))
   })
 }
 
-/** Over a connection that another request was sent over. Null if none is open, or the server closed it without taking the request. */
+/** Over a connection that another request was sent over. Null if none is open, or the server closed it or is silent. */
 async function askAgain(
   connector: Connector,
-  name: string,
   url: URL,
+  addresses: readonly string[] | undefined,
   job: HttpJob,
   signal: AbortSignal,
 ): Promise<HttpAnswer | null> {
-  const stream = connector.idle.take(name)
-  if (stream === null) return null
-  const asked = await ask(stream, url, job, signal).catch(() => null)
-  signal.throwIfAborted()
+  const connection = await connector.idle.take(url.origin, addresses ?? [])
+  if (connection === null) return null
+  const { stream } = connection
+  const silence = Object.assign(new Error('It was silent'), { code: 'ETIMEDOUT' })
+  const timer = setTimeout(() => stream.destroy(silence), AGAIN_MS_MAX)
+  let asked: Asked
+  try {
+    asked = await ask(stream, url, job, signal)
+  } catch (error) {
+    if (!ENDS.has((error as NodeJS.ErrnoException).code)) throw error
+    return null
+  } finally {
+    clearTimeout(timer)
+  }
   // Some servers answer so before they close a connection that was idle: RFC 9110 section 15.5.9.
-  if (asked !== null && asked.response.statusCode !== REQUEST_TIMEOUT) return read(connector, name, stream, job, asked)
+  if (asked.response.statusCode !== REQUEST_TIMEOUT) return read(connector, connection, job, asked)
   stream.destroy()
   return null
 }
@@ -71,24 +90,24 @@ interface Asked {
 async function ask(stream: Socket, url: URL, job: HttpJob, signal: AbortSignal): Promise<Asked> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-  const outgoing = request({
-    createConnection: () => stream,
-    method: job.method,
-    path: `${url.pathname}${url.search}`,
-    headers: {
-      'user-agent': 'Coffer',
-      ...job.headers,
-      host: url.host,
-      ...(job.body.length > 0 && { 'content-length': job.body.length }),
-      connection: job.keepAlive ? 'keep-alive' : 'close',
-    },
-    signal,
-  })
-  outgoing.on('response', resolve).on('error', reject).on('close', end)
-  // Node closes the connection without an error if the answer switches protocols.
-  outgoing.on('close', () => reject(new OutgoingError('it ended the connection without an answer', false)))
-  outgoing.end(job.body.length > 0 ? job.body : undefined)
   try {
+    const outgoing = request({
+      createConnection: () => stream,
+      method: job.method,
+      path: `${url.pathname}${url.search}`,
+      headers: {
+        'user-agent': 'Coffer',
+        ...job.headers,
+        host: url.host,
+        ...(job.body.length > 0 && { 'content-length': job.body.length }),
+        connection: job.keepAlive ? 'keep-alive' : 'close',
+      },
+      signal,
+    })
+    outgoing.on('response', resolve).on('error', reject).on('close', end)
+    // Node closes the connection without an error if the answer switches protocols.
+    outgoing.on('close', () => reject(new OutgoingError('it ended the connection without an answer', false)))
+    outgoing.end(job.body.length > 0 ? job.body : undefined)
     return { response: await promise, ended }
   } catch (error) {
     stream.destroy()
@@ -96,14 +115,14 @@ async function ask(stream: Socket, url: URL, job: HttpJob, signal: AbortSignal):
   }
 }
 
-/** Then the connection is closed, or waits for another request. */
+/** Reads the answer; then the connection is closed, or waits for another request. */
 async function read(
   { idle }: Connector,
-  name: string,
-  stream: Socket,
+  connection: KeptConnection,
   job: HttpJob,
   { response, ended }: Asked,
 ): Promise<HttpAnswer> {
+  const { stream } = connection
   let isReusable = false
   try {
     const headers = headersOf(response, job)
@@ -114,7 +133,7 @@ async function read(
     }
     return { status: defined(response.statusCode), headers, body }
   } finally {
-    if (isReusable) idle.put(name, stream)
+    if (isReusable) await idle.put(connection)
     else stream.destroy()
   }
 }

@@ -44,8 +44,8 @@ export interface HttpJob {
   answerHeaders: readonly string[]
   timeoutMs: number
   /**
-   * Over a connection that may stay open for the next such request to the origin. The request must be one that may arrive twice: a server
-   * can close the connection while it is sent, and then it is repeated.
+   * Over a connection that may stay open for the next such request to the origin. The request must be one that may arrive twice: it is
+   * repeated if the server closes the connection before an answer, or is silent.
    */
   keepAlive?: true
 }

@@ -13,6 +13,7 @@ import { createConnector } from '../../firmware/outgoing/connect.ts'
 import { OutgoingError } from '../../firmware/outgoing/error.ts'
 import { exchange } from '../../firmware/outgoing/http.ts'
 import { createIdleConnections } from '../../firmware/outgoing/idle-connections.ts'
+import type { HttpJob } from '../../firmware/outgoing/link.ts'
 import { NO_SETTINGS } from '../chat/support/outgoing.ts'
 
 const PUBLIC = '203.0.113.9'
@@ -66,13 +67,13 @@ type Server = Awaited<ReturnType<typeof openServer>>
 const ask = (
   { connector }: Pick<Server, 'connector'>,
   host = NAMES[0],
-  { keepAlive = true, timeoutMs = 60_000 } = {},
+  { keepAlive = true, ...others }: { keepAlive?: boolean } & Partial<Omit<HttpJob, 'keepAlive'>> = {},
 ) =>
   exchange(
     connector,
     {
       ...{ do: 'http', method: 'POST', url: `https://${host}/`, headers: {}, answerHeaders: [] },
-      ...{ body: Buffer.from('body'), timeoutMs, ...(keepAlive && { keepAlive }) },
+      ...{ body: Buffer.from('body'), timeoutMs: 60_000, ...(keepAlive && { keepAlive }), ...others },
     },
     new AbortController().signal,
   )
@@ -155,6 +156,67 @@ test('a request on a new connection is sent once: not again if the server ends t
   await silent.untilOpen(0)
 })
 
+test('a name that also leads elsewhere by now is asked over the earlier connection', async (t) => {
+  const server = await openServer(t)
+  for (const addresses of [[PUBLIC], ['203.0.113.10', PUBLIC], [PUBLIC, '203.0.113.11']]) {
+    server.network.addresses = addresses
+    await ask(server)
+  }
+  assert.deepEqual(server.asked, Array(3).fill('push.example.org 1'))
+})
+
+test('a request on an earlier connection is sent again after three seconds of silence', async (t) => {
+  const server = await openServer(t, ({ connection, request }, _, response) => {
+    if (connection > 1 || request === 1) response.end('{}')
+  })
+  await ask(server)
+  assert.equal((await ask(server, NAMES[0], { timeoutMs: 10_000 })).status, 200)
+  assert.deepEqual(server.asked, ['push.example.org 1', 'push.example.org 1', 'push.example.org 2'])
+  await server.untilOpen(1)
+})
+
+test('a request on an earlier connection is sent once if its answer is malformed', async (t) => {
+  const answers = {
+    garbage: 'garbage\r\n\r\n',
+    'a long header': `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(40_000)}\r\n\r\n`,
+    'another protocol': 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n',
+  }
+  for (const [name, answer] of Object.entries(answers)) {
+    const server = await openServer(t, ({ request, socket }, _, response) => {
+      if (request === 1) response.end('{}')
+      else socket.write(answer)
+    })
+    await ask(server)
+    await assert.rejects(ask(server), OutgoingError, name)
+    assert.deepEqual(server.asked, ['push.example.org 1', 'push.example.org 1'], name)
+  }
+})
+
+test('a request that cannot be written leaves no connection open', async (t) => {
+  const server = await openServer(t)
+  const streams: Socket[] = []
+  const connectTls: typeof server.connector.connectTls = async (...args) => {
+    const stream = await server.connector.connectTls(...args)
+    streams.push(stream)
+    return stream
+  }
+  const asked = ask({ connector: { ...server.connector, connectTls } }, NAMES[0], { headers: { topic: 'a\nb' } })
+  await assert.rejects(asked, OutgoingError)
+  assert.deepEqual(
+    streams.map(({ destroyed }) => destroyed),
+    [true],
+  )
+})
+
+test('an answer that comes right after another one is not that to the next request', async (t) => {
+  const server = await openServer(t, ({ socket }) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+    socket.write('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n')
+  })
+  for (let n = 0; n < 5; n++) assert.equal((await ask(server)).status, 200)
+  assert.equal(new Set(server.asked).size, 5)
+})
+
 test('an answer that nobody asked for is not that to the next request', async (t) => {
   const server = await openServer(t, ({ socket }, _, response) => {
     response.end('{}', () => socket.write('HTTP/1.1 418 I am a Teapot\r\ncontent-length: 0\r\n\r\n'))
@@ -202,21 +264,40 @@ test('a connection waits for a while only, until bytes come, and not after the e
   const keeping = setInterval(() => {}, 1000) // the timer of the connection does not keep the test
   t.after(() => clearInterval(keeping))
 
+  const connectionOver = (stream: Socket) => ({
+    ...{ stream, origin: 'one', address: undefined, connectedMs: performance.now() },
+  })
+
   const short = createIdleConnections(20)
   const { socket: first } = await open()
-  short.put('one', first)
-  assert.equal(short.take('other'), null)
+  await short.put(connectionOver(first))
+  assert.equal(await short.take('other', []), null)
   await once(first, 'close')
-  assert.equal(short.take('one'), null)
+  assert.equal(await short.take('one', []), null)
 
   const long = createIdleConnections(1e8)
   const { socket: second, other } = await open()
-  long.put('one', second)
+  await long.put(connectionOver(second))
   other.write('bytes')
   await once(second, 'close')
   const [third, fourth] = [(await open()).socket, (await open()).socket]
-  long.put('one', third)
+  await long.put(connectionOver(third))
   long.close()
-  long.put('one', fourth)
+  await long.put(connectionOver(fourth))
   assert.deepEqual([third.destroyed, fourth.destroyed], [true, true])
+})
+
+test('a connection serves for five minutes at most', async (t) => {
+  const server = await openServer(t)
+  const { idle } = server.connector
+  const takeIdle = async () => (await idle.take('https://push.example.org', [PUBLIC]))!
+  await ask(server)
+  const first = await takeIdle()
+  await idle.put(first)
+  await ask(server)
+  const again = await takeIdle()
+  assert.deepEqual([again.stream === first.stream, again.connectedMs], [true, first.connectedMs])
+  await idle.put({ ...again, connectedMs: again.connectedMs - 300_000 })
+  await ask(server)
+  assert.deepEqual(server.asked, ['push.example.org 1', 'push.example.org 1', 'push.example.org 2'])
 })

@@ -56,7 +56,7 @@ export function createChatOutgoing(records: DeviceRecords, client: OutgoingClien
       return { status, body: answer }
     }
     const host = pushHostOf(url, readWebPush()?.hosts ?? [])
-    // It may arrive twice: the second one replaces the first by its topic.
+    // It may arrive twice: the second one replaces the first, by its topic until that is delivered, then by the tag that the page gives it.
     const reuse = { answerHeaders: ['retry-after'], keepAlive: true } as const
     const job = { ...common, headers: pushHeaders(contentType, push), ...reuse }
     const { status, headers } = await client.http(job, { origin: 'chat', hosts: host === null ? [] : [host], signal })
