@@ -23,6 +23,7 @@ interface PushCause {
 }
 
 interface PushQueue {
+  /** Messages come in their order. */
   add(slot: PushSlot, messageId: number, cause: PushCause): void
   /** Resolves when nothing is being sent, and nothing waits that could be sent now. */
   quiet(): Promise<void>
@@ -71,8 +72,6 @@ interface Entry {
   senderId: number
   /** The newest message to tell of; null if there is none since the last notification. */
   messageId: number | null
-  /** Messages may be added out of their order. */
-  newestId: number
   tries: number
   isRunning: boolean
   timer: NodeJS.Timeout | undefined
@@ -225,16 +224,14 @@ export function createPushQueue({ send, pauseMs, spacingMs = SPACING_MS }: PushQ
       const key = `${slot.keyId} ${slot.recipient} ${slot.topic}`
       const known = entries.get(key)
       if (known !== undefined) {
-        if (messageId <= known.newestId) return
         known.messageId = messageId
-        known.newestId = messageId
         giveToSmaller(known, senderId)
         return
       }
       const host = hostOf(hostName)
       const entry: Entry = {
         ...{ key, slot, host, senderId, messageId },
-        ...{ newestId: messageId, tries: 0, isRunning: false, timer: undefined },
+        ...{ tries: 0, isRunning: false, timer: undefined },
       }
       const ofAccount = sharesOf(slot.userId)
       entries.set(key, entry)

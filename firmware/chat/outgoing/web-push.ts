@@ -2,6 +2,7 @@
 
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../base/log.ts'
 import { runDetached } from '../../base/request-authorization.ts'
 import { runInSlices } from '../../base/slices.ts'
@@ -75,6 +76,8 @@ export function startWebPush({ realm, push, settings, log, pauseMs = PAUSE_MS }:
   const testsOf = new Map<number, number[]>()
   const testing = new Set<number>() // accounts
   let loggedS = Number.NEGATIVE_INFINITY
+  /** Ends when all messages are in the queue. */
+  let telling: Promise<unknown> = Promise.resolve()
 
   const settingsNow = (): WebPushSettings | null =>
     isDeactivated(realm) || realmSetting(organizationOf(state), 'page_offline_days') === 0 ? null : settings()
@@ -202,8 +205,12 @@ export function startWebPush({ realm, push, settings, log, pauseMs = PAUSE_MS }:
 
   realm.onDelivered = (message) => {
     if (state.webPush.size === 0 || settings() === null) return
-    // The answer to the sender goes first, and requests of others go between.
-    setImmediate(() => void runDetached(() => runInSlices(tell(message), () => !stopped.signal.aborted)))
+    // The answer to the sender goes first, requests of others go between, and messages stay in their order.
+    const run = async () => {
+      await nextTurn()
+      await runInSlices(tell(message), () => !stopped.signal.aborted)
+    }
+    telling = telling.then(() => runDetached(run))
   }
 
   return {
@@ -235,7 +242,10 @@ export function startWebPush({ realm, push, settings, log, pauseMs = PAUSE_MS }:
         testing.delete(user.id)
       }
     },
-    quiet: queue.quiet,
+    async quiet() {
+      await telling
+      await queue.quiet()
+    },
     stop() {
       stopped.abort()
       queue.stop()

@@ -32,9 +32,14 @@ const push: SendPush = ({ url, signal }) => {
 }
 
 let settings = SETTINGS
+let reads = 0
+const readSettings = () => {
+  reads++
+  return settings
+}
 const { rig, hamlet, ophelia } = await chatSuite(
   { hamlet: 'member', ophelia: 'member' },
-  { push, webPush: () => settings, pushPauseMs: 0 },
+  { push, webPush: readSettings, pushPauseMs: 0 },
 )
 const request = requestsOf(rig)
 let made = 0
@@ -112,4 +117,27 @@ it('the appliance is asked for nothing to a host that is not listed any more', a
   await new Promise((resolve) => setImmediate(resolve))
   await rig.chat.pushesSent()
   assert.equal(asked.length, 0)
+})
+
+it('of several messages one is taken up in each turn of the event loop', async () => {
+  await subscribe(ophelia) // who is not told of own messages
+  const { realm } = rig.chat
+  const deliver = realm.onDelivered!
+  const delivered = Promise.withResolvers<Parameters<typeof deliver>[0]>()
+  realm.onDelivered = delivered.resolve
+  await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'words' })
+  realm.onDelivered = deliver
+  const message = await delivered.promise
+  for (let n = 0; n < 5; n++) deliver(message)
+  const taken: number[] = []
+  for (let turn = 0; turn < 10; turn++) {
+    const before = reads
+    await new Promise((resolve) => setImmediate(resolve))
+    taken.push(reads - before)
+  }
+  assert.equal(Math.max(...taken), 1)
+  assert.equal(
+    taken.reduce((sum, one) => sum + one),
+    5,
+  )
 })

@@ -59,21 +59,6 @@ test('further messages of a conversation wait, and only the newest of them is to
   queue.stop()
 })
 
-test('a message that is added after a newer one of its conversation is not told', async () => {
-  const { queue, sent, waiting, turns } = openQueue()
-  queue.add(slot(1), 11)
-  queue.add(slot(1), 10)
-  await turns()
-  queue.add(slot(1), 9)
-  waiting[0]!(1)
-  while (sent.length < 2) await wait(1)
-  assert.deepEqual(sent, [
-    [1, 11, 0],
-    [1, 11, 1],
-  ])
-  queue.stop()
-})
-
 test('there is time for others between two notifications', async () => {
   const { queue, sent, begunMs } = openQueue(1e6, 20)
   for (let user = 0; user < 4; user++) queue.add(slot(user), 1)
