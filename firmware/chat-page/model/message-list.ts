@@ -9,13 +9,19 @@ interface ListSizes {
   /** Numbers of messages. */
   readonly firstEachSide: number
   readonly page: number
+  /** Of a page that are added at once. */
+  readonly portion: number
   readonly max: number
   /** Elements that the messages take in the document. */
   readonly elements: number
 }
 
-/** Browsers lay out this many messages and elements without delay. The frame around the list has some thousand elements more. */
-const SIZES: ListSizes = { firstEachSide: 50, page: 100, max: 300, elements: 10_000 }
+/**
+ * Browsers lay out this many messages and elements without delay, and draw a frame in time that adds a portion. The frame around the list
+ * has some thousand elements more.
+ */
+const SIZES: ListSizes = { firstEachSide: 50, page: 100, portion: 10, max: 300, elements: 10_000 }
+const PORTION_MS = 16 // between two portions
 /** GET /messages treats an integer at or above it as the newest message. */
 export const NEWEST = 10_000_000_000_000_000
 /** Changes during one fetch that are made again after it. After more of them the newest messages are fetched again. */
@@ -85,7 +91,7 @@ export function createMessageList(
   changed: () => void,
   sizes: ListSizes = SIZES,
 ): MessageList {
-  const { firstEachSide, page: pageSize } = sizes
+  const { firstEachSide, page: pageSize, portion } = sizes
   let messages: readonly ReceivedMessage[] = []
   let hasOldest = false
   let hasNewest = false
@@ -103,18 +109,28 @@ export function createMessageList(
     isFetching = true
     try {
       const page = await fetchAround(edge.id, isOlder ? pageSize : 0, isOlder ? 0 : pageSize, signal)
-      if (isWanted()) {
-        const known = new Set(messages.map(({ id }) => id))
-        const fresh = page.messages.filter(({ id }) => !known.has(id))
-        if (isOlder) prepend(fresh, page.found_oldest)
-        else append(fresh, page.found_newest)
-        catchUp()
-      }
-      changed()
+      if (isWanted()) await addPage(page, isOlder, signal)
+      else changed()
       return true
     } finally {
       isFetching = false
       late = []
+    }
+  }
+
+  async function addPage(page: FetchedMessages<ReceivedMessage>, isOlder: boolean, signal: AbortSignal): Promise<void> {
+    const known = new Set(messages.map(({ id }) => id))
+    let left = page.messages.filter(({ id }) => !known.has(id))
+    for (;;) {
+      const isLast = left.length <= portion
+      if (isOlder) prepend(left.slice(-portion), isLast && page.found_oldest)
+      else append(left.slice(0, portion), isLast && page.found_newest)
+      left = isOlder ? left.slice(0, -portion) : left.slice(portion)
+      catchUp()
+      changed()
+      if (isLast) return
+      await new Promise((resolve) => setTimeout(resolve, PORTION_MS))
+      signal.throwIfAborted()
     }
   }
 

@@ -17,7 +17,7 @@ import { Count, Face, PresenceMark } from './parts.tsx'
 import { Problem } from './problem.tsx'
 
 /** Their text is not shown, so more of them fit into memory and onto the wire than in a list. */
-const SIZES = { firstEachSide: 300, page: 500, max: 3000, elements: Number.POSITIVE_INFINITY }
+const SIZES = { firstEachSide: 300, page: 500, portion: 500, max: 3000, elements: Number.POSITIVE_INFINITY }
 const FACES_MAX = 4
 
 const EVERYTHING: ListSource = { key: 'recent', conversation: null, narrow: [], holds: () => true }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { defined } from '../../../firmware/base/defined.ts'
 import { conversationOf } from '../../../firmware/chat-page/model/conversation.ts'
 import { createMessageList, type ListSource, NEWEST, sourceOf } from '../../../firmware/chat-page/model/message-list.ts'
 import { applyEvent, createRealmView } from '../../../firmware/chat-page/model/realm.ts'
@@ -88,10 +89,39 @@ test('a message that comes while the newest page is fetched is not lost', async 
   assert.deepEqual([list.messages.length, list.messages.at(-1)?.id, list.hasNewest], [82, id, true])
 })
 
+test('a page is added in portions, with what happens between them', async () => {
+  const ids: number[] = []
+  for (let n = 0; n < 30; n++) ids.push(await send('portions'))
+  const sizes: number[] = []
+  const list = createMessageList(
+    topicOf('portions'),
+    hamlet.user.id,
+    () => {
+      sizes.push(list.messages.length)
+      if (list.messages.length !== 7) return
+      // Neither of them is in the list yet.
+      list.remove([defined(ids[1])])
+      list.edit(defined(ids[2]), 'edited meanwhile', 1, false)
+    },
+    { ...{ firstEachSide: 1, page: 9, portion: 4, max: 50, elements: Number.POSITIVE_INFINITY } },
+  )
+  answer()
+  await list.open(ids[11] ?? null, signal)
+  sizes.length = 0
+  await list.fetchOlder(signal)
+  await list.fetchNewer(signal)
+  assert.deepEqual(sizes, [7, 11, 11, 15, 19, 20])
+  assert.deepEqual(
+    list.messages.map(({ id }) => id),
+    ids.slice(2, 22),
+  )
+  assert.equal(list.messages[0]?.content, 'edited meanwhile')
+})
+
 test('recent conversations follow what is sent, moved and deleted', async () => {
   const { realm, read } = await open()
   const list = createMessageList(EVERYTHING, hamlet.user.id, () => {}, {
-    ...{ firstEachSide: 5, page: 5, max: 50, elements: Number.POSITIVE_INFINITY },
+    ...{ firstEachSide: 5, page: 5, portion: 5, max: 50, elements: Number.POSITIVE_INFINITY },
   })
   realm.lists.add(list)
   answer()
