@@ -110,7 +110,7 @@ export function createMessageList(
     try {
       const page = await fetchAround(edge.id, isOlder ? pageSize : 0, isOlder ? 0 : pageSize, signal)
       if (isWanted()) await addPage(page, isOlder, signal)
-      else changed()
+      changed()
       return true
     } finally {
       isFetching = false
@@ -118,6 +118,7 @@ export function createMessageList(
     }
   }
 
+  /** Leaves it to the caller to tell of the last portion. */
   async function addPage(page: FetchedMessages<ReceivedMessage>, isOlder: boolean, signal: AbortSignal): Promise<void> {
     const known = new Set(messages.map(({ id }) => id))
     let left = page.messages.filter(({ id }) => !known.has(id))
@@ -127,8 +128,8 @@ export function createMessageList(
       else append(left.slice(0, portion), isLast && page.found_newest)
       left = isOlder ? left.slice(0, -portion) : left.slice(portion)
       catchUp()
-      changed()
       if (isLast) return
+      changed()
       await new Promise((resolve) => setTimeout(resolve, PORTION_MS))
       signal.throwIfAborted()
     }

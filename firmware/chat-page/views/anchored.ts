@@ -45,14 +45,15 @@ export function useAnchored(scroller: RefObject<HTMLElement | null>, list: Messa
   const elementOf = (id: number): HTMLElement | null =>
     scroller.current?.querySelector<HTMLElement>(`[data-id="${id}"]`) ?? null
 
-  const remember = (box: HTMLElement) => {
+  /** `offBy`: what the last correction has left, so that its rounding does not add up. */
+  const remember = (box: HTMLElement, offBy = 0) => {
     const view = box.getBoundingClientRect()
     const messages: { id: number; top: number }[] = []
     for (const element of box.querySelectorAll<HTMLElement>('[data-id]')) {
       const { top, bottom } = element.getBoundingClientRect()
       if (bottom <= view.top) continue
       if (top >= view.bottom) break
-      messages.push({ id: Number(element.dataset.id), top: topOf(element, view.top) })
+      messages.push({ id: Number(element.dataset.id), top: topOf(element, view.top) - offBy })
     }
     // One that begins in sight: the height of another one may change above the view.
     const first = messages.findIndex(({ top }) => top >= 0)
@@ -64,20 +65,24 @@ export function useAnchored(scroller: RefObject<HTMLElement | null>, list: Messa
     }
   }
 
-  /** `byUser`: distance by which the user has scrolled since `remember`. */
-  const correct = (box: HTMLElement, byUser: number) => {
+  /** `byUser`: distance by which the user has scrolled since `remember`. Returns the part of a pixel that the browser rounds away. */
+  const correct = (box: HTMLElement, byUser: number): number => {
     const { messages, isAtEnd, scrollMax } = sight.current
     if (isAtEnd && list?.hasNewest && byUser >= 0) {
       if (box.scrollHeight - box.clientHeight !== scrollMax) box.scrollTop = box.scrollHeight
-      return
+      return 0
     }
     for (const { id, top } of messages) {
       const element = elementOf(id)
       if (element === null) continue
       const by = topOf(element, box.getBoundingClientRect().top) - (top - byUser)
-      if (by !== 0) box.scrollTop += by
-      return
+      if (by === 0) return 0
+      const before = box.scrollTop
+      box.scrollTop += by
+      const left = by - (box.scrollTop - before)
+      return Math.abs(left) < 1 ? left : 0 // more at the ends of the list
     }
+    return 0
   }
 
   const hold = () => {
@@ -85,8 +90,7 @@ export function useAnchored(scroller: RefObject<HTMLElement | null>, list: Messa
     if (box === null) return
     const byUser = box.scrollTop - sight.current.scrollTop
     if (byUser !== 0) hasScrolled.current = true
-    correct(box, byUser)
-    remember(box)
+    remember(box, correct(box, byUser))
   }
   return {
     isAtEnd,
@@ -104,15 +108,16 @@ export function useAnchored(scroller: RefObject<HTMLElement | null>, list: Messa
     keep: () => {
       const box = scroller.current
       if (box === null || list === null) return
+      let offBy = 0
       if (wanted.current !== undefined) {
         const target = wanted.current === null ? null : elementOf(wanted.current)
         const { top } = box.getBoundingClientRect()
         box.scrollTop =
           target === null ? box.scrollHeight : box.scrollTop + target.getBoundingClientRect().top - top - TOP_PX
         wanted.current = undefined
-      } else correct(box, 0) // the browser may have moved a view that is now too short
+      } else offBy = correct(box, 0) // the browser may have moved a view that is now too short
       showsNewest.current = list.hasNewest
-      remember(box)
+      remember(box, offBy)
       isAtEnd.value = sight.current.isAtEnd
     },
     note: () => {
