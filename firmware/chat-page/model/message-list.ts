@@ -9,7 +9,7 @@ interface ListSizes {
   /** Numbers of messages. */
   readonly firstEachSide: number
   readonly page: number
-  /** Of a page that are added at once. */
+  /** Added at once, as a part of a page. */
   readonly portion: number
   readonly max: number
   /** Elements that the messages take in the document. */
