@@ -11,7 +11,7 @@ export const baoAccess = (origin: string, token: string): string =>
     '\n',
   )
 
-/** Encrypts the file `plain.yaml` with a key of the transit API. */
+/** Encrypts a file with a key of the transit API. */
 export const sopsAccess = (origin: string, token: string): string =>
   [
     ...certificate('VAULT_CACERT'),
