@@ -2,7 +2,7 @@
 
 import { type ReadonlySignal, signal } from '@preact/signals'
 import { BASE, CallRefused } from '../api.ts'
-import { shrink } from './picture.ts'
+import { loadMore } from '../views/area.tsx'
 
 const AT_ONCE = 2 // the server accepts eight per account, and other tabs upload, too
 
@@ -50,7 +50,7 @@ export function createUploads(insert: (markdown: string, before: string | null) 
     change(key, { state: 'sending', sentBytes: 0 })
     try {
       const isWhole = inserted.has(key)
-      const smaller = isWhole ? null : await shrink(file)
+      const smaller = isWhole ? null : await (await loadMore()).shrink(file)
       if (!all.value.some((one) => one.key === key)) return
       const chosen = smaller ?? file
       change(key, { bytes: chosen.size, name: chosen.name, original: smaller === null ? null : file })

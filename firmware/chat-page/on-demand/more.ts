@@ -9,6 +9,7 @@ import { SettingsView } from '../settings/settings.tsx'
 import { AboutView } from '../views/about.tsx'
 import { RecentView } from '../views/recent.tsx'
 
+export { shrink } from '../compose/picture.ts'
 export { SnippetMenu } from '../compose/snippets.tsx'
 export { HistoryDialog, ReadersDialog, ReportDialog } from '../messages/details.tsx'
 export { MoveDialog } from '../messages/move.tsx'
