@@ -8,7 +8,7 @@ import { CofferError } from '../../base/error.ts'
 import { canonicalIPv6, ipVersion } from '../../base/ip-address.ts'
 import { host } from './config-outgoing.ts'
 import { text } from './schema.ts'
-import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+import { changedMembers, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const URL_BYTES_MAX = 500
 const CONTACTS_MAX = 10
@@ -154,7 +154,7 @@ export const configAcmeDeclarations = [
     noCache: true,
     creates: true,
     body: { kind: 'json', schema: change },
-    facts: ({ body }) => ({ members: Object.keys(body).sort().join(' ') }),
+    facts: changedMembers,
     answers: EMPTY,
     errors: {
       400: 'Something of it cannot be taken.',

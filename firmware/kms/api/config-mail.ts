@@ -8,7 +8,7 @@ import { loopbackOf } from '../../outgoing/hosts.ts'
 import { MAIL_ADDRESS } from '../../outgoing/mail-address.ts'
 import { host } from './config-outgoing.ts'
 import { integer, text } from './schema.ts'
-import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+import { changedMembers, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const ADDRESS_BYTES_MAX = 254 // RFC 5321 section 4.5.3.1.3
 const RECIPIENTS_MAX = 10
@@ -100,7 +100,7 @@ export const configMailDeclarations = [
     version,
     creates: true,
     body: { kind: 'json', schema: change },
-    facts: ({ body }) => ({ members: Object.keys(body).sort().join(' ') }),
+    facts: changedMembers,
     answers: EMPTY,
     errors: { 400: 'Something of it cannot be taken.' },
     handle: (request) => {

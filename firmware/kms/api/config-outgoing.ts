@@ -7,7 +7,7 @@ import type { OutgoingChange, OutgoingSettings } from '../../configuration/outgo
 import { noOutgoing, OutgoingError } from '../../outgoing/error.ts'
 import type { ProbeAnswer } from '../../outgoing/link.ts'
 import { integer, text } from './schema.ts'
-import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+import { changedMembers, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const RESOLVERS_MAX = 4
 const EXCEPTIONS_MAX = 32
@@ -157,7 +157,7 @@ export const configOutgoingDeclarations = [
     version,
     creates: true,
     body: { kind: 'json', schema: change },
-    facts: ({ body }) => ({ members: Object.keys(body).sort().join(' ') }),
+    facts: changedMembers,
     answers: EMPTY,
     errors: { 400: 'Something of it cannot be taken.' },
     handle: ({ services, caller, body }) => {

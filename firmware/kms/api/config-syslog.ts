@@ -8,7 +8,7 @@ import { noOutgoing } from '../../outgoing/error.ts'
 import { host } from './config-outgoing.ts'
 import { tlsDeclarations } from './config-tls.ts'
 import { integer } from './schema.ts'
-import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+import { changedMembers, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const FINGERPRINTS_MAX = 4 // the certificate in use, the next one, and those of a second server
 const FINGERPRINT = /^sha-256(?::[0-9A-F]{2}){32}$/
@@ -75,9 +75,9 @@ export const configSyslogDeclarations = [
     noCache: true,
     creates: true,
     body: { kind: 'json', schema: change },
-    facts: ({ body }) => ({
-      members: Object.keys(body).sort().join(' '),
-      ...(body.server != null && { server: body.server }),
+    facts: (request) => ({
+      ...changedMembers(request),
+      ...(request.body.server != null && { server: request.body.server }),
     }),
     answers: EMPTY,
     errors: { 400: 'Something of it cannot be taken.', 412: 'The boot manager is too old for outgoing connections.' },

@@ -78,4 +78,7 @@ export const ROOT_ADMINISTRATORS: EndpointAccess = { roles: ['Administrator'], s
 
 export const EMPTY = { status: 204, empty: true } as const
 
+/** For the audit log: which members a change of settings names. Their values may be secret. */
+export const changedMembers = ({ body }: { body: object }) => ({ members: Object.keys(body).sort().join(' ') })
+
 export const PEM_TYPE = 'application/x-pem-file'
