@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
 import { Mark } from '../../web/mark.tsx'
 import { SkipLink } from '../../web/skip-link.tsx'
@@ -58,7 +58,7 @@ export function Frame({ views, children }: { views: readonly ViewName[]; childre
 function Navigation({ views }: { views: readonly ViewName[] }) {
   const here = route.value.path[0] ?? 'overview'
   const unfolded = useSignal(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     unfolded.value = false
   }, [here, unfolded])
   const shown = views.find((name) => name === here)
