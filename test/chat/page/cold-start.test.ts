@@ -47,13 +47,16 @@ for (const [language, inbox] of [
     page.on('request', (request) => requests.push(request))
     await page.goto(`https://127.0.0.1:${house.port}/`)
     await page.getByRole('heading', { name: inbox, level: 1 }).waitFor()
-    const answered = requests.filter((one) => !one.url().includes('/api/v1/events'))
+    const isPoll = (one: Request) => one.url().includes('/api/v1/events')
+    const answered = requests.filter((one) => !isPoll(one))
     let bytes = 0
     for (const one of answered) {
       const { responseBodySize, responseHeadersSize } = await one.sizes()
       bytes += responseBodySize + responseHeadersSize
     }
-    const paths = requests.map((one) => new URL(one.url()).pathname)
+    // One poll waits for events; how many were answered meanwhile depends on the computer.
+    const counted = [...answered, ...requests.filter(isPoll).slice(0, 1)]
+    const paths = counted.map((one) => new URL(one.url()).pathname)
     t.diagnostic(`${paths.join(' ')}: ${bytes} bytes`)
     assert.ok(paths.length <= REQUESTS_MAX, paths.join('\n'))
     assert.ok(bytes <= KB_MAX * 1000, `${bytes} bytes`)
