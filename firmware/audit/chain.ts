@@ -9,7 +9,7 @@
  */
 
 import { hash } from 'node:crypto'
-import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
 
 /** Changes that were made, what was refused or had no effect, and uses of keys. */
@@ -117,12 +117,3 @@ export const signHead = (head: Omit<AuditHead, 'key' | 'signature'>, { publicKey
   key: bytesToHex(publicKey),
   signature: bytesToHex(nacl.sign.detached(headText(head), secretKey)),
 })
-
-/** False also when key or signature have no valid form. */
-export function isSigned(head: AuditHead): boolean {
-  try {
-    return nacl.sign.detached.verify(headText(head), hexToBytes(head.signature), hexToBytes(head.key))
-  } catch {
-    return false
-  }
-}
