@@ -23,7 +23,7 @@ export async function writeWhole(
     try {
       for await (const piece of pieces) {
         signal.throwIfAborted()
-        await handle.write(piece)
+        await handle.writeFile(piece) // `write` may write a part of it, as on a full disk
       }
       await handle.sync()
     } finally {
