@@ -143,7 +143,7 @@ test('building blocks of schemas keep their bounds', () => {
     [label, ['', 'x'.repeat(32), 'ü'.repeat(16)], ['x'.repeat(33), 'ü'.repeat(17), '\udc00', 1, null]],
     [integer(1, 1024), [1, 1024, 2.0], [0, 1025, 1.5, '1', null, Number.NaN, true, [1]]],
     [base64(1, 2), ['QQ==', 'QUI='], ['', 'QUJD', 'Q', 'QQ', 1, null]],
-    [tags, [[], ['a', 'b', 'a']], [['-'], [1], 'a', null, Array.from({ length: 1025 }, (_, n) => `t${n}`)]],
+    [tags, [[], ['a', 'b', 'a']], [['-'], [1], 'a', null, Array.from({ length: 33 }, (_, n) => `t${n}`)]],
   ]
   for (const [schema, good, bad] of cases) {
     for (const value of good) assert.ok(accepts(schema, value), JSON.stringify(value))

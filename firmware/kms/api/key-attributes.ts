@@ -86,7 +86,7 @@ export const keyAttributeDeclarations = [
     params: tagParams,
     noCache: true,
     answers: EMPTY,
-    errors: { 304: 'The key has this tag.', 400: 'Not an ID or tag.', 404: NO_KEY },
+    errors: { 304: 'The key has this tag.', 400: 'Not an ID or tag, or the key has 32 tags.', 404: NO_KEY },
     handle: async (request) => {
       const { id, tag } = request.params
       return { status: (await domainOf(request).keys.addTag(request.caller, id, tag)) ? 204 : 304 }

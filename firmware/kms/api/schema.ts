@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { BASE64, readBase64 } from '../../base/base64.ts'
 import { ID_PATTERN, USER_ID_PATTERN } from '../domain/identifiers.ts'
+import { KEY_TAGS_MAX } from '../domain/key-record.ts'
 import { PASSPHRASE_BYTES_MAX, PASSPHRASE_BYTES_MIN } from '../domain/passphrase.ts'
 import { ROLES } from '../domain/roles.ts'
 
@@ -67,12 +68,9 @@ const LABEL_BYTES_MAX = 32
 
 export const label = text(0, LABEL_BYTES_MAX).meta({ description: 'At most 32 bytes of UTF-8.' })
 
-/** Far more tags than keys or users have, so that a request cannot make a record as large as its body. */
-const TAGS_MAX = 1024
-
 export const tags = z
   .array(id)
-  .max(TAGS_MAX)
+  .max(KEY_TAGS_MAX, `at most ${KEY_TAGS_MAX} tags`)
   .transform((list) => [...new Set(list)].sort())
 
 /** Base64 that the handler decodes with `decodeBase64`, where the contract has other checks first. */

@@ -35,7 +35,11 @@ export const userTagDeclarations = [
     params,
     noCache: true,
     answers: EMPTY,
-    errors: { 304: 'The user has this tag.', 400: 'Not a user ID or tag, or no Operator.', 404: 'No such user.' },
+    errors: {
+      304: 'The user has this tag.',
+      400: 'Not a user ID or tag, no Operator, or the user has 256 tags.',
+      404: 'No such user.',
+    },
     handle: async (request) => {
       const { user, tag } = request.params
       return { status: (await domainOf(request).users.addTag(request.caller, user, tag)) ? 204 : 304 }

@@ -5,7 +5,14 @@ import type { RecordChange } from './collections.ts'
 import { keyName } from './identifiers.ts'
 import { KeyDirectory } from './key-directory.ts'
 import type { KeyEntry } from './key-index.ts'
-import { type CertificateType, decodeKey, decodePublic, encodeKey, type KeyMetadata } from './key-record.ts'
+import {
+  type CertificateType,
+  decodeKey,
+  decodePublic,
+  encodeKey,
+  KEY_TAGS_MAX,
+  type KeyMetadata,
+} from './key-record.ts'
 import type { Caller } from './roles.ts'
 
 export class KeyAttributes extends KeyDirectory {
@@ -16,11 +23,14 @@ export class KeyAttributes extends KeyDirectory {
     return isChanged
   }
 
-  /** Returns false if the key has the tag already. */
+  /** Returns false if the key has the tag already. Throws `invalid` if it has too many. */
   async addTag(caller: Caller, id: string, tag: string): Promise<boolean> {
-    const isChanged = await this.#update(caller, id, ({ tags }) =>
-      tags.includes(tag) ? null : { tags: [...tags, tag].sort() },
-    )
+    const isChanged = await this.#update(caller, id, ({ tags }) => {
+      if (tags.includes(tag)) return null
+      if (tags.length >= KEY_TAGS_MAX)
+        throw new CofferError('invalid', `A key may have ${KEY_TAGS_MAX} tags: delete one first`)
+      return { tags: [...tags, tag].sort() }
+    })
     if (isChanged) this.log(caller, `added tag ${tag} to ${id} by ${caller.userId}`)
     return isChanged
   }

@@ -39,9 +39,10 @@ function selectionOf(keys: NamespaceKeys, filter: KeyFilter) {
   const ofAll = ofAllTypes || keys.unknownToClients === 0
   const ofAny = ofAnyVersion || keys.withoutFirst === 0
   if (label === undefined && usableWith === undefined && ofAll && ofAny) return null
+  const held = usableWith && new Set(usableWith) // a list may look at all keys of a namespace
   return (key: Readonly<KeyEntry>): boolean =>
     (label === undefined || key.label === label) &&
-    (usableWith === undefined || isUsableWith(key, usableWith)) &&
+    (held === undefined || key.tags.length === 0 || key.tags.some((tag) => held.has(tag))) &&
     (ofAll || isKnownToClients(key)) &&
     (ofAny || hasFirstVersion(key))
 }

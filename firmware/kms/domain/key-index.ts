@@ -357,6 +357,9 @@ function listed(keys: NamespaceKeys): NamespaceKeys {
   return { ...keys, version, ids: new SortedIds(keys.entries.keys()) }
 }
 
+/** Each kind is forgotten when so many were made: keys that are created and deleted again must not fill the memory. */
+const INTERNED_MAX = 1000
+
 /** Keys share few sets of mechanisms, tags and labels, so equal ones are stored once. */
 function createInterning(): {
   text: (text: string) => string
@@ -364,9 +367,13 @@ function createInterning(): {
 } {
   const texts = new Map<string, string>()
   const lists = new Map<string, readonly string[]>()
+  function interned<V>(map: Map<string, V>, name: string, value: V): V {
+    if (map.size >= INTERNED_MAX && !map.has(name)) map.clear()
+    return known(map, name, () => value)
+  }
   return {
-    text: (value) => known(texts, value, () => value),
-    list: <T extends string>(list: readonly T[]) => known(lists, list.join(), () => list) as readonly T[],
+    text: (value) => interned(texts, value, value),
+    list: <T extends string>(list: readonly T[]) => interned(lists, list.join(), list) as readonly T[],
   }
 }
 

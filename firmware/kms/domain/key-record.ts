@@ -47,6 +47,9 @@ export interface KeyMetadata {
   versions?: Versions<StoredVersion>
 }
 
+/** The tags of all keys are in memory: those of a full namespace then take 50 MB at most. Records of older versions may have more. */
+export const KEY_TAGS_MAX = 32
+
 export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
 
 export interface StoredKey extends KeyMetadata {

@@ -5,6 +5,9 @@ import { defined } from '../../base/defined.ts'
 import type { PassphraseDigest } from './passphrase.ts'
 import type { Role } from './roles.ts'
 
+/** More than keys have: an Operator may use keys of many teams. Users are in memory; records of older versions may have more. */
+export const USER_TAGS_MAX = 256
+
 /** Immutable: each change creates a new object. */
 export interface User {
   readonly id: string

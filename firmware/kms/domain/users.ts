@@ -12,7 +12,7 @@ import type { Namespaces } from './namespaces.ts'
 import { digestPassphrase, type PassphraseDigest } from './passphrase.ts'
 import type { Caller, Role } from './roles.ts'
 import { isSameDigest, UserIndex } from './user-index.ts'
-import { encodeUser, type User } from './user-record.ts'
+import { encodeUser, USER_TAGS_MAX, type User } from './user-record.ts'
 import { authorizeChange, authorizeRead } from './user-rights.ts'
 
 export interface NewUser {
@@ -196,12 +196,14 @@ export class Users {
     return user.tags
   }
 
-  /** Returns false if the user has the tag already. */
+  /** Returns false if the user has the tag already. Throws `invalid` if the user has too many, or is no Operator. */
   async addTag(caller: Caller, id: string, tag: string): Promise<boolean> {
     const isAdded = await this.#context.records.change(() => {
       const user = this.get(id)
       if (user.role !== 'Operator') throw new CofferError('invalid', 'Only Operators have tags')
       if (user.tags.includes(tag)) return { changes: [], result: false }
+      if (user.tags.length >= USER_TAGS_MAX)
+        throw new CofferError('invalid', `A user may have ${USER_TAGS_MAX} tags: delete one first`)
       return { ...putting({ ...user, tags: [...user.tags, tag].sort() }), result: true }
     })
     if (isAdded) this.#context.log.info('users', `added tag ${tag} to ${id} by ${caller.userId}`)

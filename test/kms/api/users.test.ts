@@ -114,6 +114,18 @@ test('tags belong to Operators', async (t) => {
   assert.equal(await rig.status('DELETE', '/users/nobody/tags/ape', { as: 'admin' }), 404)
 })
 
+test('a user has a bounded number of tags', async (t) => {
+  const rig = await operationalRig(t)
+  const add = (tag: string) => rig.call('PUT', `/users/operator/tags/${tag}`, { as: 'admin' })
+  for (let n = 0; n < 256; n++) assert.equal((await add(`tag-${n}`)).status, 204)
+  const refused = await add('more')
+  assert.equal(refused.status, 400)
+  assert.match(refused.text(), /A user may have 256 tags: delete one first/)
+  assert.equal((await add('tag-0')).status, 304)
+  assert.equal(await rig.status('DELETE', '/users/operator/tags/tag-0', { as: 'admin' }), 204)
+  assert.equal((await add('more')).status, 204)
+})
+
 test('namespaces are created, listed and deleted', async (t) => {
   const rig = await operationalRig(t)
   assert.deepEqual((await rig.call('GET', '/namespaces', { as: 'admin' })).json(), [])

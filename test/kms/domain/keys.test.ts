@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { collectGarbage } from '../../../firmware/base/garbage.ts'
 import { runInSlices } from '../../../firmware/base/slices.ts'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import { bucketOf } from '../../../firmware/kms/domain/key-counts.ts'
@@ -289,4 +291,50 @@ test('20,000 keys open and are listed in order', async (t) => {
     [...ids].sort().filter((id) => id.startsWith('key-1999')),
   )
   assert.deepEqual(keys.publicKey('', 'key-5'), publicKey)
+})
+
+/** A key of the given tags and label, as it would be stored. */
+const tagged = (id: string, tags: readonly string[], label = '') => ({
+  collection: 'keys',
+  name: id,
+  value: encodeKey(
+    {
+      ...{ namespace: '', id, type: 'Curve25519', typeName: 'Curve25519', mechanisms: ['EdDSA_Signature'] },
+      ...{ tags, label, operations: 0, certificate: null },
+    },
+    { data: new Uint8Array(32) },
+  ),
+})
+
+test('tags and labels of deleted keys do not stay in memory', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  const addGoing = async () => {
+    await commit(rig.vault, [tagged('going', ['blue', 'red'])])
+    const tags = new WeakRef(rig.domain.keys.get('', 'going').tags)
+    await rig.domain.keys.remove(admin, 'going')
+    return tags
+  }
+  const tags = await addGoing()
+  const others = Array.from({ length: 1000 }, (_, n) => tagged(`other-${n}`, [`tag-${n}`], `label ${n}`))
+  await commit(rig.vault, others)
+  assert.deepEqual(rig.domain.keys.get('', 'other-999').tags, ['tag-999'])
+  await nextTurn() // a dereferenced object stays to the end of the turn
+  collectGarbage()
+  assert.equal(tags.deref(), undefined)
+})
+
+test('a key has a bounded number of tags; one that has more from an older version keeps them', async (t) => {
+  const { domain, vault } = await createDomainRig(t, pool)
+  const tags = Array.from({ length: 33 }, (_, n) => `tag-${n}`)
+  await commit(vault, [tagged('older', tags), { collection: 'privateKeys', name: 'older', value: new Uint8Array(32) }])
+  await generate(domain, 'key')
+  for (const tag of tags.slice(0, 32)) assert(await domain.keys.addTag(admin, 'key', tag))
+  await assert.rejects(domain.keys.addTag(admin, 'key', 'more'), code('invalid'))
+  assert.equal(await domain.keys.addTag(admin, 'key', 'tag-0'), false)
+  await domain.keys.removeTag(admin, 'key', 'tag-0')
+  assert(await domain.keys.addTag(admin, 'key', 'more'))
+  await assert.rejects(domain.keys.addTag(admin, 'older', 'more'), code('invalid'))
+  await domain.keys.setLabel(admin, 'older', 'label')
+  await domain.keys.move(admin, 'older', 'moved')
+  assert.equal(domain.keys.get('', 'moved').tags.length, 33)
 })
