@@ -11,17 +11,18 @@ export type AuthorizationCheck = () => void
 interface AuthorizedRequest {
   readonly check: AuthorizationCheck
   readonly user: string
+  readonly conditions: () => void
 }
 
 const current = new AsyncLocalStorage<AuthorizedRequest>()
 
 /**
  * Checks, and acts in the same turn; whatever is awaited on the way, every change that follows from it is checked again. `user` shares the
- * crypto pool with others in turns.
+ * crypto pool with others in turns. `conditions` throws what the request is refused with if its conditions do not hold now.
  */
-export function runAuthorized<T>(check: AuthorizationCheck, act: () => T, user = ''): T {
+export function runAuthorized<T>(check: AuthorizationCheck, act: () => T, user = '', conditions = (): void => {}): T {
   check()
-  return current.run({ check, user }, act)
+  return current.run({ check, user, conditions }, act)
 }
 
 /** Empty in a request of nobody, and outside of requests. */
@@ -33,6 +34,14 @@ export const requestingUser = (): string => current.getStore()?.user ?? ''
  */
 export function assertAuthorized(): void {
   current.getStore()?.check()
+}
+
+/**
+ * As `assertAuthorized`, for the conditions of the request (RFC 9110 section 13): where one change of a resource with an etag is decided
+ * upon. Afterwards they need not hold any more.
+ */
+export function assertConditions(): void {
+  current.getStore()?.conditions()
 }
 
 /** For what the appliance does by itself once a change was made, which may have ended the request. */

@@ -4,6 +4,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } fr
 import { defined } from '../base/defined.ts'
 import { CofferError } from '../base/error.ts'
 import { type FairQueue, INSIDE } from '../base/fair-queue.ts'
+import { assertConditions } from '../base/request-authorization.ts'
 import { copySecret, wipe } from '../base/secret.ts'
 import {
   checkChain,
@@ -132,6 +133,7 @@ export class TlsSettings {
   /** Throws `invalid` for certificates that no client could use, `unavailable` if the cluster's rules forbid them. */
   setCertificates(pem: Uint8Array): Promise<void> {
     return this.#services.changes.run(INSIDE, async () => {
+      assertConditions()
       const certificates = parseCertificates(pem)
       if (!defined(certificates[0]).checkPrivateKey(this.#privateKey()))
         throw new CofferError('invalid', `The first certificate is not for the ${this.#noun} key`)

@@ -5,7 +5,7 @@
 
 import { defined } from '../base/defined.ts'
 import { wrongState } from '../base/error.ts'
-import { assertAuthorized, bindToRequest, runDetached } from '../base/request-authorization.ts'
+import { assertAuthorized, assertConditions, bindToRequest, runDetached } from '../base/request-authorization.ts'
 import type { Decision } from './store.ts'
 
 export const BATCH_MAX = 200 // changes in one transaction
@@ -43,6 +43,7 @@ export function waitingFor<T>(decide: () => Decision<T>): { waiting: WaitingChan
   const waiting: WaitingChange = {
     decide: bindToRequest(() => {
       assertAuthorized()
+      assertConditions()
       return decide()
     }),
     check: bindToRequest(assertAuthorized),

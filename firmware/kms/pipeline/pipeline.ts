@@ -34,7 +34,7 @@ import {
   type Request,
   type Result,
 } from './endpoint.ts'
-import { precondition } from './preconditions.ts'
+import { conditionsOf, precondition } from './preconditions.ts'
 import { createReadBarrier } from './read-barrier.ts'
 import { replyOf, responseHeaders, textType } from './replies.ts'
 
@@ -234,9 +234,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     return 'status' in late ? late : null
   }
 
-  async function act({ declaration, request, check }: Asked<S>, attempt: KmsAttempt<S>): Promise<Result> {
+  async function act({ exchange, declaration, request, check }: Asked<S>, attempt: KmsAttempt<S>): Promise<Result> {
     attempt.request = request
-    const result = await runAuthorized(check, () => declaration.handle(request), attempt.caller?.userId)
+    const conditions = conditionsOf(exchange, declaration, request)
+    const result = await runAuthorized(check, () => declaration.handle(request), attempt.caller?.userId, conditions)
     attempt.result = result
     if (givesOut(declaration, result)) check() // a result is not given to a caller whose rights have ended meanwhile
     return result

@@ -17,14 +17,25 @@ export function precondition<S>(
 ): Reply | { etag?: string | undefined } {
   declaration.exists?.(request)
   declaration.mayUse?.(request)
-  const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
-  if (declaration.method !== 'GET' && !isConditional) return {}
+  if (declaration.method !== 'GET' && !isConditional(exchange)) return {}
   const version = declaration.version?.(request)
   const etag = version === undefined || version === null ? undefined : etagOf(version)
   const verdict = conditions(exchange, declaration, version, etag)
   if (verdict === 412) throw new CofferError('unavailable', 'A precondition of the request is not met')
   if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
   return { etag }
+}
+
+const isConditional = ({ header }: Exchange): boolean => CONDITIONS.some((name) => header(name) !== undefined)
+
+/** The conditions of a change, once more for the turn in which it is made: another request may have been faster. */
+export function conditionsOf<S>(
+  exchange: Exchange,
+  declaration: Declaration<S>,
+  request: Request<S, unknown, unknown, unknown>,
+): () => void {
+  if (declaration.method === 'GET' || !isConditional(exchange)) return () => {}
+  return () => void precondition(exchange, declaration, request)
 }
 
 function conditions<S>(
