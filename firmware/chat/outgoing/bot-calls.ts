@@ -20,6 +20,7 @@ import type { Transaction } from '../realm/model/transaction.ts'
 import { embeddedBot } from '../realm/objects/embedded-bots.ts'
 import { isDeactivated } from '../realm/objects/users.ts'
 import { silently } from '../realm/organization/channels/notices.ts'
+import { visibilityOf } from '../realm/permissions/visibility.ts'
 import type { MessageRow } from '../store/messages.ts'
 
 const BOTS_AT_ONCE = 16
@@ -101,12 +102,13 @@ export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = A
       undefined,
     )
 
-  /** Current bot and message of a call; null if one of them is gone. */
+  /** Current bot and message of a call; null if one of them is gone, or the bot may not read the message any more. */
   function subjectOf({ botId, messageId }: BotCall): { bot: User; service: BotService; row: MessageRow } | null {
     const bot = state.user.get(botId)
     const row = store.messages.get(messageId)
     const service = bot?.bot?.service
-    return bot?.isActive && service !== undefined && row !== undefined ? { bot, service, row } : null
+    if (!bot?.isActive || service === undefined || row === undefined) return null
+    return visibilityOf(realm, bot).canRead(row) ? { bot, service, row } : null
   }
 
   async function outcomeOf(call: BotCall): Promise<Outcome> {
@@ -119,15 +121,20 @@ export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = A
     if (service.url === '') return { problem: 'its address has ended, set another one' }
     try {
       const sent = webhookRequest(realm, bot, service, row, call.trigger)
-      return { reply: readReply(service.form, await askPatiently(service.url, sent)) }
+      const text = await askPatiently(service.url, sent, () => subjectOf(call) !== null)
+      return { reply: text === null ? null : readReply(service.form, text) }
     } catch (error) {
       if (error instanceof OutgoingError || error instanceof WebhookError) return { problem: error.message }
       throw error
     }
   }
 
-  /** Throws `OutgoingError` after the last attempt. */
-  async function askPatiently(url: string, sent: { contentType: string; body: string }): Promise<string> {
+  /** Returns null if `isMeant` is false before a further attempt. Throws `OutgoingError` after the last attempt. */
+  async function askPatiently(
+    url: string,
+    sent: { contentType: string; body: string },
+    isMeant: () => boolean,
+  ): Promise<string | null> {
     const { signal } = stopped
     for (let tried = 1; ; tried++) {
       try {
@@ -138,6 +145,7 @@ export function startBotCalls(realm: Realm, post: Post, log: Log, afterTryMs = A
         if (!(error instanceof OutgoingError) || error.isFinal || tried === TRIES || signal.aborted) throw error
       }
       await wait(afterTryMs * tried, undefined, { signal, ref: false })
+      if (!isMeant()) return null
     }
   }
 

@@ -320,6 +320,53 @@ describe('E140: an outgoing webhook', () => {
     assert.deepEqual(await inTopic('deleted'), [])
   })
 
+  it('hears nothing of a message that it may not read any more, and answers nothing to one', async () => {
+    const closed = rig.channel('closed', [rig.owner], { isPrivate: true })
+    const bot = await newBot()
+    const mention = `@**${bot.name}**`
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    const { promise: first, resolve: begun } = Promise.withResolvers<void>()
+    answer = () => {
+      begun()
+      return [200, '{"content": "heard"}']
+    }
+    held = promise
+    const told = (await notices()).length
+    const ids = [(await toChannel(`${mention} first`, 'moved')).id, (await toChannel(`${mention} second`, 'moved')).id]
+    await first
+    for (const id of ids) await rig.owner.patch(`/messages/${id}`, { stream_id: closed.id })
+    release()
+    held = undefined
+    await rig.chat.botsAnswered()
+    assert.deepEqual(
+      heard.map(({ body }) => body.data),
+      [`${mention} first`],
+    )
+    assert.equal((await notices()).length, told)
+    assert.ok(
+      !(await messages(rig.owner, [{ operator: 'channel', operand: closed.id }])).includes(`${bot.name}: heard`),
+    )
+  })
+
+  it('is not asked again about a message that it may not read any more', async () => {
+    const closed = rig.channel('closed again', [rig.owner], { isPrivate: true })
+    const bot = await newBot()
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    const { promise: first, resolve: begun } = Promise.withResolvers<void>()
+    answer = () => {
+      begun()
+      return [503, '']
+    }
+    held = promise
+    const { id } = await toChannel(`@**${bot.name}**`, 'tried')
+    await first
+    await rig.owner.patch(`/messages/${id}`, { stream_id: closed.id })
+    release()
+    held = undefined
+    await rig.chat.botsAnswered()
+    assert.equal(heard.length, 1)
+  })
+
   it('at most a hundred messages wait for one bot', async () => {
     const bot = await newBot()
     const { realm } = rig.chat
