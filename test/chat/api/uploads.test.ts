@@ -292,6 +292,17 @@ describe('A file', () => {
     assert.deepEqual(fetched.messages, [])
   })
 
+  it('is not offered for deletion while a scheduled message of its owner links it', async () => {
+    const { body } = await upload(hamlet, 'later.txt', 'x')
+    const content = `[a](${body.url})`
+    const { id } = await hamlet.post('/messages', { type: 'stream', to: 'Verona', topic: 'p', content })
+    const scheduled_delivery_timestamp = Math.floor(rig.now() / 1000) + 100
+    await hamlet.post('/scheduled_messages', {
+      ...{ type: 'direct', to: [hamlet.user.id], content, scheduled_delivery_timestamp },
+    })
+    assert.deepEqual((await hamlet.patch(`/messages/${id}`, { content: 'nothing' })).detached_uploads, [])
+  })
+
   it('comes loose from a message that is edited or deleted, which tells its owner (E12, E13, V2)', async () => {
     const { body } = await upload(hamlet, 'loose.txt', 'x')
     const content = `[a](${body.url})`

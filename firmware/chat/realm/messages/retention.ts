@@ -1,7 +1,7 @@
 /**
  * Deletes messages older than the retention period of the organization or their channel, in batches, so that requests are served in
  * between. The current setting applies. Clients receive deletion events: contract sections 2.3, 2.6 and 4.4 (V9), levels 452 and 457. Files
- * that only these messages linked are deleted too.
+ * that only these messages linked are deleted too, except those of texts that their owner has not sent yet.
  */
 
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
@@ -13,6 +13,7 @@ import type { UploadRow } from '../../store/uploads.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
+import { isToBeSent } from '../objects/upload-claims.ts'
 import { isDeactivated } from '../objects/users.ts'
 import { removeMessages } from './delete.ts'
 import { dropUpload, removeFile } from './upload-receive.ts'
@@ -101,7 +102,7 @@ function remove(realm: Realm, rows: readonly PlacedRow[]): UploadRow[] {
     const shown = new Map(rows.flatMap(({ id }) => uploads.ofMessage(id)).map((upload) => [upload.id, upload]))
     for (const together of Map.groupBy(rows, ({ topic }) => topic).values())
       removeMessages(realm, turn, together, 'retention')
-    const dropped = [...shown.values()].filter(({ id }) => !uploads.isClaimed(id))
+    const dropped = [...shown.values()].filter((upload) => !uploads.isClaimed(upload.id) && !isToBeSent(realm, upload))
     for (const upload of dropped) dropUpload(realm, turn, upload)
     return dropped
   })

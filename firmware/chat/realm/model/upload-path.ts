@@ -22,6 +22,10 @@ const PATH_ID = /^\d+\/[0-9a-f]{2}\/[\w-]{24}\/(?!\.+$)[\p{L}\p{M}\p{N}_.-]+$/u
 export const asPathId = (path: string): string | null =>
   path.length <= PATH_CHARACTERS_MAX && PATH_ID.test(path) ? path : null
 
+/** True if the text links the upload: the name at the end of the path may be written in several ways. */
+export const linksUpload = (text: string, pathId: string): boolean =>
+  text.includes(`/${pathId.slice(0, pathId.lastIndexOf('/') + 1)}`)
+
 /**
  * The file name within the path: letters, digits, dots and dashes of any script, with the extension. Needs no quoting in URLs that a
  * browser writes, in Markdown or in headers.

@@ -5,6 +5,7 @@ import type { UploadRow } from '../../store/uploads.ts'
 import type { Realm } from '../model/realm.ts'
 import type { User } from '../model/records.ts'
 import type { Transaction } from '../model/transaction.ts'
+import { linksUpload } from '../model/upload-path.ts'
 import { visibilityOf } from '../permissions/visibility.ts'
 
 /** Bound: thousands of messages may show one upload, and each further one publishes this list again. */
@@ -54,9 +55,15 @@ export function findUpload(realm: Realm, user: User | null, path: string): Uploa
   return upload !== undefined && canReadUpload(realm, user, upload) ? upload : undefined
 }
 
+/** True if a scheduled message, a draft or a saved snippet of its owner links the upload. Others may not read it without a message. */
+export function isToBeSent({ state }: Realm, { owner, path }: Pick<UploadRow, 'owner' | 'path'>): boolean {
+  const unsent = [state.scheduledMessagesOf, state.draftsOf, state.savedSnippetsOf]
+  return unsent.some((texts) => [...texts.get(owner).values()].some(({ content }) => linksUpload(content, path)))
+}
+
 /**
  * Sets the uploads that the message shows, which its author must be allowed to read. Returns the uploads that it showed before and that no
- * message shows now.
+ * message shows now, except those of texts that are still to be sent: clients offer to delete them.
  */
 export function claimUploads(realm: Realm, tx: Transaction, row: MessageRow, pathIds: readonly string[]): Attachment[] {
   const { uploads } = realm.store
@@ -67,7 +74,9 @@ export function claimUploads(realm: Realm, tx: Transaction, row: MessageRow, pat
   for (const { id } of added) uploads.claim(id, row.id)
   for (const { id } of dropped) uploads.release(id, row.id)
   publishUpdates(realm, tx, [...added, ...dropped])
-  return dropped.map((upload) => attachmentView(realm, upload)).filter(({ messages }) => messages.length === 0)
+  return dropped
+    .filter((upload) => !uploads.isClaimed(upload.id) && !isToBeSent(realm, upload))
+    .map((upload) => attachmentView(realm, upload))
 }
 
 export function releaseUploads(realm: Realm, tx: Transaction, messageId: number): void {

@@ -134,6 +134,33 @@ describe('messages that are too old', () => {
     assert.equal(rig.chat.realm.store.files.all().length, 2)
   })
 
+  it('leave the files of texts that their owner is still to send', async () => {
+    const channel = rig.channel('unsent files', [hamlet, ophelia])
+    keep(2, channel)
+    const names = ['scheduled.txt', 'draft.txt', 'snippet.txt', 'gone.txt']
+    const urls: string[] = []
+    for (const name of names)
+      urls.push((await hamlet.upload('POST', '/user_uploads', Buffer.from(name), {}, name)).body.url)
+    const [scheduled, draft, snippet, gone] = urls as [string, string, string, string]
+    await send(channel.id, 't', urls.map((url) => `[a](${url})`).join(' '))
+    const scheduled_delivery_timestamp = Math.floor(rig.now() / 1000) + 3 * DAY_S
+    const values = { type: 'channel', to: channel.id, topic: 't', content: `see [a](${scheduled}).` }
+    await hamlet.post('/scheduled_messages', { ...values, scheduled_delivery_timestamp })
+    await ophelia.post('/drafts', { drafts: [{ type: '', to: [], topic: '', content: `[a](${gone})` }] })
+    await hamlet.post('/drafts', { drafts: [{ type: '', to: [], topic: '', content: `[a](${draft})` }] })
+    await hamlet.post('/saved_snippets', { title: 'a', content: `[a](https://chat.example${snippet})` })
+    rig.advance(2 * DAY_S + 1)
+    await rig.chat.expireOld()
+    const read = async (url: string) => (await hamlet.call('GET', url)).status
+    assert.deepEqual(await Promise.all(urls.map(read)), [200, 200, 200, 404])
+    rig.setTime(scheduled_delivery_timestamp * 1000)
+    await rig.chat.deliverDue()
+    assert.equal((await ophelia.call('GET', scheduled)).status, 200)
+    rig.advance(2 * DAY_S + 1)
+    await rig.chat.expireOld()
+    assert.deepEqual(await Promise.all([scheduled, gone].map(read)), [404, 404])
+  })
+
   it('do not stay behind one that a wrong clock has dated', async () => {
     const channel = rig.channel('clock', [hamlet])
     keep(1, channel)
