@@ -67,6 +67,9 @@ const CHILD_REVOCATIONS_MAX = REVOCATIONS_MAX / 2
 /** Each generation leaves these to the one before, so that a stolen token can be revoked however many were made with it. */
 const GENERATION_REVOCATIONS = 50
 
+/** Seconds. Clocks of a cluster's nodes differ; a token of a later time is from before the clock was put back, and would live too long. */
+const CLOCK_DIFFERENCE = 3600
+
 export class Tokens {
   readonly #context: Context
   readonly #users: Users
@@ -141,7 +144,7 @@ export class Tokens {
     return token !== null && this.isCurrent(token) ? token : null
   }
 
-  /** False once the token has expired or was revoked. A new passphrase is seen by `read` and by the caller's account. */
+  /** False once the token has expired or was revoked, and for one from a time that is still to come. A new passphrase is seen by `read` and by the caller's account. */
   isCurrent(token: Token): boolean {
     const { userId, issued, lifetime, accessor, parents, accessKey } = token
     const user = this.#users.find(userId)
@@ -150,7 +153,8 @@ export class Tokens {
     if (token.method === null) return true
     const ended = [accessor, ...parents]
     if (user.revocations.some((revocation) => ended.includes(revocation.accessor))) return false
-    return this.#context.nowSeconds() < issued + lifetime
+    const age = this.#context.nowSeconds() - issued
+    return age >= -CLOCK_DIFFERENCE && age < lifetime
   }
 
   /** Seconds until the token expires; 0 for an access key. */

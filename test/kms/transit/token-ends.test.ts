@@ -47,6 +47,20 @@ async function accessKey(rig: Rig, name = 'ci'): Promise<{ id: string; token: st
 const revoke = async (rig: Rig, token: string) =>
   assert.equal((await say(rig, 'POST', 'auth/token/revoke-self', { token })).status, 204)
 
+test('a token that was made while the clock was years ahead does not live for years', async (t) => {
+  const { rig } = await open(t)
+  const right = rig.appliance.clock.now()
+  const setClock = (timeMs: number) =>
+    expect(204, rig.call('PUT', '/config/time', { ...admin, json: { time: new Date(timeMs).toISOString() } }))
+  await setClock(right + 10 * 365 * 24 * 3_600_000)
+  const [ahead, { token: key }] = [await logIn(rig, 'web'), await accessKey(rig)]
+  const ofKey = await child(rig, key, '1h')
+  await setClock(right + 30 * 60_000)
+  const early = await logIn(rig, 'web')
+  await setClock(right)
+  await expectStatuses(rig, { ahead: [ahead, 403], ofKey: [ofKey, 403], early: [early, 200], key: [key, 200] })
+})
+
 test('a token ends when its time is over, and its children with it; an access key does not', async (t) => {
   const { rig } = await open(t)
   const [login, { token: key }] = [await logIn(rig, 'web'), await accessKey(rig)]
