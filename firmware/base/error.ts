@@ -29,6 +29,13 @@ export class CofferError extends Error {
   }
 }
 
+/** A change that the cluster may have made. The answer has no `retry-after`: clients would repeat the change by themselves. */
+export class UnknownOutcome extends CofferError {
+  constructor(cause?: unknown) {
+    super('busy', 'It is not known whether this was done', cause)
+  }
+}
+
 /** Not in this state, or not any more. Clients look for this text: contract section 10.2 row 12. */
 export const wrongState = (): CofferError => new CofferError('unavailable', 'Service not available')
 

@@ -1,6 +1,6 @@
 /** Converts errors into answers. Contract section 1.6. */
 
-import { CofferError, type ErrorCode } from '../base/error.ts'
+import { CofferError, type ErrorCode, UnknownOutcome } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
@@ -53,6 +53,7 @@ export function errorReply(error: unknown, log: Log): Reply {
     const cause = error.cause === undefined ? '' : `: ${describe(error.cause)}`
     log.error('general', `${error.code}: ${error.message}${cause}`)
   }
+  if (error instanceof UnknownOutcome) return jsonReply(STATUS.busy, { message: error.message })
   return refusal(error.code, error.message)
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readBackupKey } from '../../backup/backup-key.ts'
 import { defined } from '../../base/defined.ts'
-import { CofferError, describe } from '../../base/error.ts'
+import { CofferError, describe, UnknownOutcome } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
 import { wipe } from '../../base/secret.ts'
@@ -302,6 +302,6 @@ function refusalOf(error: EtcdError, ifGone?: string): CofferError {
   if (code === 'unhealthy')
     return new CofferError('unavailable', 'Not every member has been reached for five seconds: see that all run', error)
   if (code === 'precondition') return new CofferError('unavailable', message, error)
-  if (code === 'unavailable') return new CofferError('busy', 'It is not known whether this was done', error)
+  if (code === 'unavailable') return new UnknownOutcome(error)
   return new CofferError('invalid', message, error)
 }

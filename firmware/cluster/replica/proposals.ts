@@ -6,7 +6,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '../../base/defined.ts'
-import { CofferError, wrongState } from '../../base/error.ts'
+import { CofferError, UnknownOutcome, wrongState } from '../../base/error.ts'
 import { runDetached } from '../../base/request-authorization.ts'
 import type { Random } from '../../crypto/random.ts'
 import { BATCH_MAX, type WaitingChange, waitingFor } from '../../store/change-queue.ts'
@@ -118,7 +118,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
       const fate = draft.steps.length === 0 ? await confirm() : await propose(draft)
       if (fate === 'done') settle(entries, draft)
       else if (fate === 'lost') await comeBack(entries)
-      else for (const { reject } of entries) reject(unknownOutcome())
+      else for (const { reject } of entries) reject(new UnknownOutcome())
     } catch (error) {
       for (const { reject } of entries) reject(error)
     }
@@ -196,7 +196,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
   function endWaiting(entry: WaitingChange): void {
     const at = waiting.indexOf(entry)
     if (at !== -1) waiting.splice(at, 1)
-    entry.reject(at === -1 ? unknownOutcome() : notDone())
+    entry.reject(at === -1 ? new UnknownOutcome() : notDone())
   }
 
   async function comeBack(entries: readonly WaitingChange[]): Promise<void> {
@@ -252,8 +252,6 @@ function writesOf(steps: readonly Step[], generation: string): Write[] {
   const last = new Map(steps.map(({ collection, slot, sealed }) => [recordKey(generation, collection, slot), sealed]))
   return [...last].map(([key, value]) => ({ key, value }))
 }
-
-const unknownOutcome = (): CofferError => new CofferError('busy', 'It is not known whether this was done')
 
 const notDone = (): CofferError => new CofferError('busy', 'The cluster takes too long: this was not done, try again')
 

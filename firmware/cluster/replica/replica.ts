@@ -6,7 +6,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { defined } from '../../base/defined.ts'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, UnknownOutcome } from '../../base/error.ts'
 import { assertAuthorized, runDetached } from '../../base/request-authorization.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Head } from '../../store/head.ts'
@@ -326,7 +326,7 @@ export function startReplica(options: ReplicaOptions): Replica {
         isReplacing = false
         clearUp()
       }
-      throw new CofferError('busy', 'It is not known whether this was done')
+      throw new UnknownOutcome()
     },
     close() {
       closing.abort()

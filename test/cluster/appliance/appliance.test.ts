@@ -199,6 +199,18 @@ test('without the others keys are used and read, and changes are refused; afterw
   await expectSame(nodes)
 })
 
+test('no client is told to repeat a change that may have been made', async (t) => {
+  const [a, b] = (await openNodes(t, await startEtcd(t, 'a', 'b'))) as [Node, Node]
+  await b.member.pause()
+  const json = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+  const unknown = await a.rig.call('POST', '/keys/generate', { as: 'admin', json })
+  assert.equal(unknown.status, 503)
+  assert.match(unknown.json().message, /not known whether/)
+  assert.equal(unknown.headers['retry-after'], undefined)
+  b.member.resume()
+  await until('it follows', () => a.rig.appliance.replica?.state === 'following')
+})
+
 test('who has not heard of the others for too long is Failed, until it has', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
     before: (rig) => rig.key('x'),
