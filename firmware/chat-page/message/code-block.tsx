@@ -3,6 +3,9 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Action, Code } from '../../web/controls.tsx'
 import { words } from '../words/words.ts'
 
+/** One for all blocks: their colors come in the order of the blocks. */
+let colors: Promise<typeof import('../on-demand/code-colors.ts')> | undefined
+
 /** Code with its language, colors and a button that copies it. */
 export function CodeBlock({ text, language }: { text: string; language: string | undefined }) {
   const copied = useSignal(false)
@@ -11,9 +14,12 @@ export function CodeBlock({ text, language }: { text: string; language: string |
     const node = figure.current?.querySelector('pre')?.firstChild
     if (language === undefined || !(node instanceof Text)) return undefined
     const controller = new AbortController()
-    import('../on-demand/code-colors.ts')
+    colors ??= import('../on-demand/code-colors.ts')
+    colors
       .then(({ colorCode }) => colorCode(node, language, controller.signal))
-      .catch(() => {}) // offline: it stays plain
+      .catch(() => {
+        colors = undefined // offline: it stays plain
+      })
     return () => controller.abort()
   }, [language, text])
   return (

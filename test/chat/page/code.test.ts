@@ -3,8 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { visitTopic } from './browser.ts'
+import { untilColored } from './colored.ts'
 import { openHouse } from './house.ts'
 import { until } from './stored.ts'
 
@@ -12,6 +14,8 @@ const { browser, house } = await openHouse()
 
 const PYTHON = 'def restore(path):\n    # from the spare box\n    return open(path, "rb").read()[:16]\n'
 const CONTRAST_MIN = 4.5
+const LOOK_MS = 100
+
 interface Counts {
   started: number
   ended: number
@@ -35,7 +39,24 @@ const painted = (page: Page) =>
     }),
   )
 
-/** Code may wait longer than a busy computer permits: then it is shown anew. */
+/** Runs in the page before its scripts. */
+function countWorkers(): void {
+  const counts = { started: 0, ended: 0 }
+  globalThis.Worker = class extends Worker {
+    constructor(url: string | URL) {
+      super(url)
+      counts.started++
+    }
+    override terminate() {
+      super.terminate()
+      counts.ended++
+    }
+  }
+  Object.assign(globalThis, { counts })
+}
+
+const countsOf = (page: Page) => page.evaluate(() => (globalThis as unknown as { counts: Counts }).counts)
+
 async function open(
   topic: string,
   isReady: (blocks: [string, string][][]) => boolean,
@@ -43,21 +64,26 @@ async function open(
   prepare = () => {},
 ) {
   const here = await visitTopic(browser, house, topic, { dark })
-  await here.page.addInitScript(prepare)
-  const workers: string[] = []
-  here.page.on('worker', (worker) => workers.push(worker.url()))
-  const endMs = performance.now() + 60_000
-  for (;;) {
-    assert.ok(performance.now() < endMs, 'no code is colored')
-    workers.splice(0)
-    await here.page.reload()
-    await here.page.locator('.code-block').last().waitFor()
-    for (let look = 0; look < 20; look++) {
-      const blocks = await painted(here.page)
-      if (isReady(blocks)) return { ...here, blocks, workers }
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+  const { page } = here
+  await page.addInitScript(prepare)
+  await page.reload()
+  let blocks: [string, string][][] = []
+  const look = async () => {
+    blocks = await painted(page)
+    return isReady(blocks)
   }
+  const isColored = async (ms: number) => {
+    await page.locator('.code-block').last().waitFor()
+    return isSoon(look, ms)
+  }
+  await untilColored(isColored, () => page.reload())
+  return { ...here, blocks }
+}
+
+async function isSoon(look: () => Promise<boolean>, ms: number): Promise<boolean> {
+  for (const endMs = performance.now() + ms; performance.now() < endMs; await setTimeout(LOOK_MS))
+    if (await look()) return true
+  return false
 }
 
 const isLastColored = (blocks: [string, string][][]) => (blocks.at(-1)?.length ?? 0) > 0
@@ -103,13 +129,14 @@ test('hostile code and code of an unknown language stay plain; code after them h
   )
   await house.say('hostile', `\`\`\`markdown\n${HOSTILE}\n\`\`\``)
   await house.say('hostile', `\`\`\`python\n${PYTHON}\`\`\``)
-  const { page, blocks, workers, end } = await open('hostile', isLastColored)
+  const { page, blocks, end } = await open('hostile', isLastColored, false, countWorkers)
   assert.deepEqual(
     blocks.map((one) => one.length > 0),
     [false, false, false, true],
   )
   assert.ok((await page.locator('.code-block pre').nth(2).textContent()) === `${HOSTILE}\n`)
-  assert.ok(workers.length >= 2, 'the first worker was ended, and another one went on')
+  const { started, ended } = await countsOf(page)
+  assert.ok(started >= 2 && ended >= 1, `${started} workers were started, ${ended} ended`)
   await end()
 })
 
@@ -118,22 +145,9 @@ test('after some hostile blocks a view colors no more code; another view does', 
   for (const number of [1, 2, 3, 4]) await house.say('many', `\`\`\`markdown\n${number} ${HOSTILE}\n\`\`\``)
   await house.say('calm', `\`\`\`python\n${PYTHON}\`\`\``)
   const { page, end } = await visitTopic(browser, house, 'plain')
-  await page.addInitScript(() => {
-    const counts = { started: 0, ended: 0 }
-    globalThis.Worker = class extends Worker {
-      constructor(url: string | URL) {
-        super(url)
-        counts.started++
-      }
-      override terminate() {
-        super.terminate()
-        counts.ended++
-      }
-    }
-    Object.assign(globalThis, { counts })
-  })
+  await page.addInitScript(countWorkers)
   await page.reload()
-  const counts = () => page.evaluate(() => (globalThis as unknown as { counts: Counts }).counts)
+  const counts = () => countsOf(page)
   const go = (topic: string) =>
     page.evaluate((topic) => {
       location.hash = location.hash.replace(/[^/]*$/, topic)
@@ -142,14 +156,11 @@ test('after some hostile blocks a view colors no more code; another view does', 
   await go('many')
   await until(async () => (await counts()).ended >= 3, 'the workers are not ended')
   assert.equal((await counts()).started, 3)
-  for (let isColored = false, endMs = performance.now() + 60_000; !isColored; await go('plain')) {
-    assert.ok(performance.now() < endMs, 'another view has no colors')
+  const isCalmColored = async (ms: number) => {
     await go('calm')
-    for (let look = 0; look < 20 && !isColored; look++) {
-      isColored = isLastColored(await painted(page))
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    return isSoon(async () => isLastColored(await painted(page)), ms)
   }
+  await untilColored(isCalmColored, () => go('plain'))
   await end()
 })
 
@@ -166,14 +177,30 @@ test('numbers in long blocks do not take the colors of the blocks after them', a
 
 test('an answer that came while the page was busy counts', async () => {
   await house.say('busy', `\`\`\`python\n${PYTHON}\`\`\``)
+  // The time of the block is over when its answer has come and waits to be taken, as on a page that was busy until then.
   const { end } = await open('busy', isLastColored, false, () => {
-    const post = Worker.prototype.postMessage
-    Worker.prototype.postMessage = function (this: Worker, message: unknown) {
-      post.call(this, message)
-      queueMicrotask(() => {
-        for (const endMs = performance.now() + 1000; performance.now() < endMs; );
-      })
-    }
+    const BLOCK_MS = 200
+    let endTime: (() => void) | null = null
+    const set = globalThis.setTimeout as (act: TimerHandler, ms?: number, ...rest: unknown[]) => number
+    Object.assign(globalThis, {
+      setTimeout: (act: () => void, ms?: number, ...rest: unknown[]) => {
+        if (ms !== BLOCK_MS) return set(act, ms, ...rest)
+        endTime = act
+        return 0
+      },
+    })
+    Object.defineProperty(Worker.prototype, 'onmessage', {
+      set(this: Worker, take: (event: MessageEvent) => void) {
+        this.addEventListener('message', (event) => {
+          if (endTime === null) return take(event) // the worker has started
+          const { port1, port2 } = new MessageChannel()
+          port1.onmessage = () => take(event)
+          port2.postMessage(null)
+          endTime()
+          endTime = null
+        })
+      },
+    })
   })
   await end()
 })

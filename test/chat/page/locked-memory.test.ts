@@ -6,11 +6,11 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ADMIN, expect, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { visitTopic } from './browser.ts'
+import { untilColored } from './colored.ts'
 import { openHouse } from './house.ts'
 import { cachedCount, until } from './stored.ts'
 
 const WORD = 'okapi' // never named in the page by this test: the browser would have it in the heap
-const COLOR_WAIT_MS = 10_000
 const { browser, house } = await openHouse()
 
 const box = (page: Page) => page.getByRole('textbox', { name: /^Message/ })
@@ -25,16 +25,11 @@ async function heapOf(page: Page): Promise<string> {
   return chunks.join('')
 }
 
-/** Code may wait longer than a busy computer permits: then it is shown anew. */
-async function untilColored(tab: Page): Promise<void> {
-  const isColored = () =>
-    tab
-      .waitForFunction(() => CSS.highlights.get('code-keyword')?.size, null, { timeout: COLOR_WAIT_MS })
-      .then(() => true)
-      .catch(() => false)
-  for (const endMs = performance.now() + 60_000; !(await isColored()); await tab.reload())
-    assert.ok(performance.now() < endMs, 'no code is colored')
-}
+const isColored = (tab: Page) => (ms: number) =>
+  tab
+    .waitForFunction(() => CSS.highlights.get('code-keyword')?.size, null, { timeout: ms })
+    .then(() => true)
+    .catch(() => false)
 
 /** Each with some of what is before it. */
 const findIn = (text: string) => [...text.matchAll(new RegExp(`.{0,60}${WORD}.{0,40}`, 'gs'))].map(([found]) => found)
@@ -50,7 +45,7 @@ test('after a lock no tab has words of the chat in memory; after the unlock they
   await other.goto(page.url())
   await other.getByRole('article').waitFor()
   const tabs = [page, other]
-  for (const tab of tabs) await untilColored(tab)
+  for (const tab of tabs) await untilColored(isColored(tab), () => tab.reload())
   for (const tab of tabs)
     assert.notDeepEqual(findIn(await heapOf(tab)), [], 'the snapshot does not show what is in memory')
   await box(page).fill('half a sentence')
