@@ -66,7 +66,9 @@ test('typing shows on the other side; ten keys tell it once, and an empty box en
 
   await other.page.getByRole('article').filter({ hasText: 'sent' }).hover()
   await other.page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await other.page.getByLabel('Text of the message').pressSequentially('!')
+  const edited = other.page.getByLabel('Text of the message')
+  await edited.and(other.page.locator(':enabled')).waitFor() // once its text is loaded
+  await edited.pressSequentially('!')
   await olivia.page.getByText('(editing…)').waitFor()
   await other.page.getByRole('button', { name: 'Save' }).click()
   await olivia.page.getByText('(edited)').waitFor()
