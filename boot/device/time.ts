@@ -51,6 +51,9 @@ interface TimeKeeper {
 export function createTimeKeeper({ say, onTime, onServer, start = startChronyd }: TimeOptions): TimeKeeper {
   let applied = '{}'
   let running: ChildProcess | null = null
+  /** True until the newest process has ended: chronyd refuses to start while the process of its pid file is there. */
+  let isAlive = false
+  let next: (() => void) | null = null
   let again: NodeJS.Timeout | undefined
   let isHeard = false
 
@@ -62,6 +65,7 @@ export function createTimeKeeper({ say, onTime, onServer, start = startChronyd }
   function run(configuration: string, hosts: string): void {
     const child = start(configuration, hosts)
     running = child
+    isAlive = true
     createInterface({ input: defined(child.stderr) }).on('line', (line) => {
       if (running !== child) return
       if (/Can't synchroni[sz]e/.test(line)) note(false)
@@ -71,7 +75,8 @@ export function createTimeKeeper({ say, onTime, onServer, start = startChronyd }
     })
     child.on('error', () => {}) // `close` follows
     child.on('close', () => {
-      if (running !== child) return
+      isAlive = false
+      if (running !== child) return next?.()
       note(false)
       say('The time client has ended: the next attempt is in a minute.')
       again = setTimeout(run, RESTART_MS, configuration, hosts).unref()
@@ -84,12 +89,14 @@ export function createTimeKeeper({ say, onTime, onServer, start = startChronyd }
       if (text === applied) return onServer(isHeard) // to another run of the firmware
       applied = text
       clearTimeout(again)
+      const configuration = configurationOf(ntp)
+      next = configuration === null ? null : () => run(configuration, hostsOf(ntp))
       const former = running
       running = null
-      former?.kill()
-      const configuration = configurationOf(ntp)
-      if (configuration !== null) run(configuration, hostsOf(ntp))
-      else if (ntp.ntsName !== undefined) say(`The time server ${ntp.ntsName} is not used: its address is not set.`)
+      if (isAlive) former?.kill()
+      else next?.()
+      if (configuration === null && ntp.ntsName !== undefined)
+        say(`The time server ${ntp.ntsName} is not used: its address is not set.`)
       note(false)
     },
   }

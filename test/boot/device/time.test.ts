@@ -72,6 +72,22 @@ test('chronyd runs while a server is set, and the one before ends with each chan
   assert.deepEqual([started.length, started[1]!.killed, said.length], [2, true, 0])
 })
 
+test('the next one starts when the one before has ended, with the settings of then', () => {
+  const { time, started, said } = makeRig()
+  time.apply({ ntpIP: '192.0.2.7' })
+  const [first] = started
+  first!.kill = () => {
+    first!.killed = true // and ends a moment later
+  }
+  time.apply({ ntpIP: '192.0.2.8' })
+  time.apply({ ntpIP: '192.0.2.9' })
+  assert.deepEqual([started.length, first!.killed], [1, true])
+  first!.emit('close')
+  assert.equal(started.length, 2)
+  assert.match(started[1]!.configuration, /^server 192\.0\.2\.9 /)
+  assert.deepEqual(said, [])
+})
+
 test('one that ends is started again after a minute, and it is said', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { time, started, said } = makeRig()
