@@ -185,6 +185,12 @@ test('requests are logged without their query', async (t) => {
   assert.deepEqual(lines, ['[1] redirected GET /api/v1/system/restore'])
 })
 
+test('requests for the chat are logged without the secrets in their paths', async (t) => {
+  const { exchange, lines } = await setup(t)
+  await exchange('GET /user_uploads/temporary/xk3mZqw9rT5yUiOp1234/a.png HTTP/1.1\r\nhost: h\r\n\r\n')
+  assert.deepEqual(lines, ['[1] redirected GET /user_uploads/temporary/.../a.png'])
+})
+
 test('each client has a share of the log', async (t) => {
   const { exchange, lines } = await setup(t)
   for (let i = 0; i < 40; i++)

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { createShare, type Log } from '../../base/log.ts'
 import { emptyReply, type Reply } from '../reply.ts'
 import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
-import { loggedPath } from './logged-path.ts'
+import { loggedPath, withoutSecrets } from './logged-path.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 
 interface RedirectOptions {
@@ -48,7 +48,7 @@ export async function listenRedirect(options: RedirectOptions): Promise<Redirect
       const token = method === 'GET' ? CHALLENGE.exec(target)?.[1] : undefined
       const authorization = token === undefined ? undefined : options.authorizationOf?.(token)
       if (authorization !== undefined) return challengeReply(authorization)
-      anonymous.lines()?.info('access', `redirected ${method} ${loggedPath(target)}`)
+      anonymous.lines()?.info('access', `redirected ${method} ${loggedPath(target, withoutSecrets)}`)
       const { name, port = HTTP_PORT, path } = readUri(target, host)
       const origin = options.chatOrigin?.() ?? null
       // 302 is not cached: an Administrator may move the chat.
