@@ -9,6 +9,7 @@ import type { AuditEvent, AuditLineKind } from '../audit/chain.ts'
 import { formatTime } from '../base/clock.ts'
 import { defined } from '../base/defined.ts'
 import { CofferError, describe } from '../base/error.ts'
+import { collectGarbage } from '../base/garbage.ts'
 import { asAlternativeName } from '../base/ip-address.ts'
 import type { Log } from '../base/log.ts'
 import { runDetached } from '../base/request-authorization.ts'
@@ -123,6 +124,7 @@ export function createAcme(options: AcmeOptions): Acme {
   let session: AbortController | null = null
   let running: Promise<void> = Promise.resolve()
   let wake = () => {}
+  let stepUnderWay: Promise<void> = Promise.resolve()
   /** Ends the step under way, whose settings or key have changed. */
   let interrupt = () => {}
   /** Signal of the step under way. */
@@ -160,7 +162,16 @@ export function createAcme(options: AcmeOptions): Acme {
     const next = soonest()
     const waitMs = next === null ? SLEEP_MS_MAX : Math.min(next.atMs - time.now(), SLEEP_MS_MAX)
     if (next === null || waitMs > 0) await pause(waitMs, signal)
-    else await take(next, signal)
+    else {
+      stepUnderWay = take(next, signal)
+      await stepUnderWay
+    }
+  }
+
+  /** OpenSSL holds the key of an account until its object is collected, and an idle appliance may collect nothing for hours. */
+  async function forgetAccount(): Promise<void> {
+    await stepUnderWay
+    setImmediate(collectGarbage)
   }
 
   /** The chat's process is exposed to the network: it must not hold up the orders of both ports. */
@@ -368,6 +379,7 @@ export function createAcme(options: AcmeOptions): Acme {
       records.putSettings(after, after.directory === before.directory)
       startAnew(ACME_PORTS)
       progress.keep()
+      if (after.directory !== before.directory) void forgetAccount()
     },
     renew(port) {
       const managed = ports[port]
