@@ -112,7 +112,7 @@ function groupsOf(files: readonly TestFile[]): Group[] {
   const isAlone = (file: TestFile) => !isDevice(file) && ALONE.some((folder) => file.path.startsWith(folder))
   return [
     // Two files more at a time than the smallest computer has cores: those that kill, time out or ask another program mostly wait.
-    { files: files.filter((file) => !isDevice(file) && !isAlone(file)), concurrency: 4, minutes: 60 },
+    { files: files.filter((file) => !isDevice(file) && !isAlone(file)), concurrency: 4, minutes: 120 },
     { files: files.filter(isAlone).sort(byPath), concurrency: 1, minutes: 30 },
     { files: files.filter(isDevice), concurrency: 2, minutes: 120 },
   ]
