@@ -40,10 +40,11 @@ import { removeOrphans } from '../realm/messages/upload-receive.ts'
 import { expectRoomForFiles, expectRoomForMessages } from '../realm/model/disk-room.ts'
 import { noteHost } from '../realm/model/organization-url.ts'
 import { payerOf, payerOfId } from '../realm/model/owners.ts'
-import { openRealm, type Realm } from '../realm/model/realm.ts'
+import { nowOf, openRealm, type Realm } from '../realm/model/realm.ts'
 import type { ApiKey, User } from '../realm/model/records.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { BOT_TYPES } from '../realm/objects/bot-services.ts'
+import { startFullMembers } from '../realm/objects/full-members.ts'
 import { findByKey, isOver, noteUse, SESSION_DAYS } from '../realm/objects/keys.ts'
 import { createOrganization, ensureUuid, type OrganizationDraft } from '../realm/objects/organization.ts'
 import { hideQueuedPictures } from '../realm/objects/rendering.ts'
@@ -59,6 +60,7 @@ import { type ChatStore, type Commits, DATABASES, databasePath, openStore } from
 import { createAuditor } from './audit.ts'
 
 const QUEUE_BYTES_MAX = memoryFor(1 / 4, 24 * MIB, 256 * MIB)
+const SAVED_AT = 'queues saved at' // a counter: Unix time in seconds
 const SAVED_CHARACTER_BYTES = 6 // three in UTF-8, in the log of the database and in the database
 
 export interface ChatOptions {
@@ -103,6 +105,8 @@ export interface Chat {
   makeExports(): Promise<void>
   /** Public key for the signatures of exports, hexadecimal. */
   readonly exportKey: string
+  /** Publishes the members whose waiting period is over. The chat itself calls it every minute. */
+  publishFullMembers(): Promise<void>
   /** Deletes all expired data. The chat itself calls it every ten minutes. */
   expireOld(): Promise<void>
   /** Resolves when no bot call is pending. */
@@ -148,7 +152,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     ...(options.passwordCost && { cost: options.passwordCost }),
   })
   const generation = Math.floor(clock.now() / 1000)
-  resume(realm, generation, log)
+  const savedAt = resume(realm, generation, log)
   ensureUuid(realm)
   releaseReservedAddresses(realm)
   const limited = limitBotsToOwners(realm)
@@ -163,6 +167,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     if (isOpen) log.error('chat', `cannot delete the messages of deactivated accounts: ${error.message}`)
   })
 
+  const fullMembers = startFullMembers(realm, savedAt, log)
   const deliveries = startDeliveries(realm, log)
   const retention = startRetention(realm, log)
   const botCalls = startBotCalls(realm, options.post ?? noConnection, log, options.botRetryMs)
@@ -215,6 +220,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     },
     recoverOwner: (email, password) => recoverOwner(realm, passwords, email, password),
     deliverDue: deliveries.now,
+    publishFullMembers: fullMembers.now,
     expireOld: retention.now,
     makeExports: exports.now,
     exportKey: exportKey.publicKey,
@@ -223,6 +229,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     close() {
       if (!isOpen) return null
       isOpen = false
+      fullMembers.stop()
       deliveries.stop()
       retention.stop()
       exports.stop()
@@ -235,6 +242,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
           const room = space.roomFor('messages', store.reusableBytes['chat.db']) / SAVED_CHARACTER_BYTES
           const isGone = (messageId: number): boolean => store.messages.get(messageId) === undefined
           for (const { id, json } of events.save(isGone, room)) store.queues.add(id, json)
+          store.things.setCounter(SAVED_AT, nowOf(realm))
         })
         return store.commitsOfEach()
       } catch (error) {
@@ -256,8 +264,11 @@ function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
   }
 }
 
-/** Restores the queues of the last run and announces the restart to them. After a crash there are none; their events are lost. */
-function resume(realm: Realm, generation: number, log: Log): void {
+/**
+ * Restores the queues of the last run and announces the restart to them. After a crash there are none; their events are lost. Returns the
+ * time at which they were saved; undefined if there are none.
+ */
+function resume(realm: Realm, generation: number, log: Log): number | undefined {
   const { store, events } = realm
   store.transaction(() => {
     try {
@@ -271,7 +282,9 @@ function resume(realm: Realm, generation: number, log: Log): void {
     }
     store.queues.clear()
   })
-  if (events.size > 0) announceRestart(events, generation)
+  if (events.size === 0) return undefined
+  announceRestart(events, generation)
+  return store.things.counter(SAVED_AT) || undefined
 }
 
 function announceRestart(events: EventHub, generation: number): void {

@@ -58,6 +58,12 @@ function isFullMember({ role, dateJoined }: Seniority, { days, now }: WaitingPer
   return role !== ROLES.member || now - dateJoined >= days * DAY_SECONDS
 }
 
+/** True if the waiting period of a member ended after `from` and not after `to`. Without a period there is nothing to wait for. */
+export function becameFullMember({ role, dateJoined }: Seniority, days: number, from: number, to: number): boolean {
+  const end = dateJoined + days * DAY_SECONDS
+  return role === ROLES.member && days > 0 && from < end && end <= to
+}
+
 export function inSystemGroup(group: SystemGroupName, account: Seniority, period: WaitingPeriod): boolean {
   switch (group) {
     case 'role:internet':

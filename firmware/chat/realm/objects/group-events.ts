@@ -34,9 +34,14 @@ export function publishActivation(realm: Realm, tx: Transaction, group: Group): 
 const SHOWING = ['can_administer_channel_group', 'can_add_subscribers_group', 'can_subscribe_group'] as const
 
 /** `trackVisibility` for a change of the group's members, limited to channels that the group makes visible. */
-export function watchGroup(realm: Realm, groupId: number, userIds: () => Iterable<number>): (tx: Transaction) => void {
+export function watchGroup(
+  realm: Realm,
+  groupId: number,
+  userIds: () => Iterable<number>,
+  earlier?: Realm,
+): (tx: Transaction) => void {
   const shown = [...realm.state.channel.all()].filter((channel) => isShown(realm, channel, groupId))
-  return shown.length === 0 ? () => {} : trackVisibility(realm, userIds(), shown)
+  return shown.length === 0 ? () => {} : trackVisibility(realm, userIds(), shown, earlier)
 }
 
 function isShown(realm: Realm, channel: Channel, groupId: number): boolean {

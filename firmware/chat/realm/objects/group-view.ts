@@ -53,9 +53,7 @@ export function publishMemberships(realm: Realm, tx: Transaction, before: User |
   publishDifference(realm, tx, after.id, directGroups(realm, before), directGroups(realm, after))
 }
 
-/**
- * Call before the definition of a full member changes; call the returned function after the change to publish the events of all accounts.
- */
+/** Call before the definition of a full member changes; call the returned function after the change to publish the events of all accounts. */
 export function watchMemberships(realm: Realm): (tx: Transaction) => void {
   const before = new Map([...realm.state.user.all()].map((user) => [user, directGroups(realm, user)]))
   return (tx) => {

@@ -13,15 +13,16 @@ type Cause = 'made_public' | 'subscribed' | 'deactivation'
 
 /**
  * Call before roles, groups, subscriptions or channels change; call the returned function after the change. It publishes to each of the
- * users the channels that became visible or invisible.
+ * users the channels that became visible or invisible. `earlier`: the realm at an earlier time, if the change is the passing of time.
  */
 export function trackVisibility(
   realm: Realm,
   userIds: Iterable<number>,
   channels: Iterable<Channel> = realm.state.channel.all(),
+  earlier: Realm = realm,
 ): (tx: Transaction, options?: { withPeers?: boolean; cause?: Cause }) => void {
   const ids = [...new Set(userIds)].filter(realm.events.hasQueue)
-  const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(realm, ids, id) }))
+  const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(earlier, ids, id) }))
   return (tx, { withPeers = true, cause } = {}) => {
     for (const { id, viewers } of before) {
       const after = viewersAmong(realm, ids, id)

@@ -11,7 +11,7 @@ import { ROLES } from '../../model/roles.ts'
 import { organizationOf } from '../../model/state.ts'
 import type { Transaction } from '../../model/transaction.ts'
 import type { UserSetting } from '../../model/user-settings.ts'
-import { watchMemberships } from '../../objects/group-view.ts'
+import { watchFullMembers } from '../../objects/full-members.ts'
 import { renderDescription } from '../../objects/rendering.ts'
 import { findChannel } from '../../permissions/channel-find.ts'
 import { realmGroupValues } from '../../permissions/group-rights.ts'
@@ -52,7 +52,7 @@ export function changeRealmSettings(
     ),
   ) as Record<string, SettingValue>
   if (Object.keys(changed).length === 0) return {}
-  const publishMemberships = 'waiting_period_threshold' in changed ? watchMemberships(realm) : null
+  const publishMemberships = 'waiting_period_threshold' in changed ? watchFullMembers(realm, tx) : null
   const { name, ...settings } = changed
   const organization = organizationOf(realm.state)
   tx.put('organization', {
