@@ -72,6 +72,15 @@ export function changeDraft(conversation: ConversationRef, change: (typed: strin
 export const appendToDraft = (conversation: ConversationRef, text: string): Promise<void> =>
   changeDraft(conversation, (typed) => (typed === '' ? text : `${typed}\n${text}`))
 
+/** Takes what is written for a conversation along to the one that it was moved to. */
+export function moveDraft(from: ConversationRef, to: ConversationRef): void {
+  const key = keyOf(from)
+  const { value } = draftOf(key, from)
+  if (value === '' || key === keyOf(to)) return
+  void appendToDraft(to, value)
+  void setDraft(key, '', from)
+}
+
 export const conversationOfDraft = (key: string): ConversationRef | null => drafts.get(key)?.conversation ?? null
 
 /** Forgets all drafts, so that the next user of this browser does not see them. */

@@ -1,8 +1,8 @@
 /** Acts on one message that no dialog asks about. */
 
 import { call } from './api.ts'
-import { changeDraft } from './drafts.ts'
-import { conversationOf, directWith, narrowOf, readPlace } from './model/conversation.ts'
+import { changeDraft, moveDraft } from './drafts.ts'
+import { type ConversationRef, conversationOf, directWith, narrowOf, readPlace } from './model/conversation.ts'
 import type { RealmView } from './model/realm.ts'
 import type { ReactionOfMessage, ReceivedMessage } from './model/types.ts'
 import { linkTo } from './names.ts'
@@ -68,4 +68,11 @@ export function mentionSender(realm: RealmView, message: ReceivedMessage): Promi
     return `${typed}${space}${mention}`
   })
   return openBoxAfter(written, realm, message)
+}
+
+/** Shows the conversation that another one was moved to, with what is written for it. */
+export function follow(realm: RealmView, from: ConversationRef, to: ConversationRef): void {
+  boxWanted.value = document.activeElement?.closest('.compose') != null
+  moveDraft(from, to)
+  go(linkTo(realm, to))
 }

@@ -64,6 +64,8 @@ export interface MessageList {
   readonly hasNewest: boolean
   /** Id of the first unread message at the time the list was opened. */
   readonly firstUnread: number | null
+  /** Where the last messages of the list were moved to; null if there are others. */
+  readonly movedTo: ConversationRef | null
   /** Opens at the message, else at the first unread one, else at the newest. Throws as `call` does. */
   open(near: number | null, signal: AbortSignal): Promise<void>
   /** Has these messages, which are the newest, in place of a fetch. */
@@ -96,6 +98,7 @@ export function createMessageList(
   let hasOldest = false
   let hasNewest = false
   let firstUnread: number | null = null
+  let movedTo: ConversationRef | null = null
   let isFetching = false
   /** Changes since the running fetch was sent: its answer may be older than they are. */
   let late: (() => void)[] = []
@@ -169,6 +172,17 @@ export function createMessageList(
     const gone = new Set(ids)
     messages = messages.filter(({ id }) => !gone.has(id))
   }
+  /** Messages that come from elsewhere are fetched as other pages are: the list has no gaps. */
+  const cutAt = (ids: readonly number[]): void => {
+    for (const id of ids) {
+      if (messages.some((one) => one.id === id)) continue
+      if (messages.every((one) => one.id > id)) hasOldest = false
+      else {
+        messages = messages.filter((one) => one.id < id)
+        hasNewest = false
+      }
+    }
+  }
   async function openAt(anchor: number | string, signal: AbortSignal): Promise<void> {
     const page = await fetchAround(anchor, firstEachSide, firstEachSide, signal)
     const found = page.messages.findIndex(({ id }) => id >= page.anchor)
@@ -195,6 +209,9 @@ export function createMessageList(
     get firstUnread() {
       return firstUnread
     },
+    get movedTo() {
+      return movedTo
+    },
     async open(near, signal) {
       isFetching = true
       try {
@@ -215,9 +232,15 @@ export function createMessageList(
     remove: (ids) => apply(() => remove(ids)),
     move: (ids, to) =>
       apply(() => {
-        if (!source.holds(to)) return remove(ids)
+        if (!source.holds(to)) {
+          const isLast = messages.length > 0
+          remove(ids)
+          if (isLast && messages.length === 0) movedTo = to
+          return
+        }
         if (to.kind === 'topic')
           for (const id of ids) change(id, () => ({ stream_id: to.channelId, subject: to.topic }))
+        if (source.conversation !== null) cutAt(ids)
       }),
     edit: (id, content, editedS, isMe) =>
       apply(() => change(id, () => ({ content, is_me_message: isMe, last_edit_timestamp: editedS }))),

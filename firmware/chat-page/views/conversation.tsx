@@ -1,4 +1,6 @@
+import { useEffect } from 'preact/hooks'
 import { ComposeBox } from '../compose/box.tsx'
+import { follow } from '../message-acts.ts'
 import { addressOfArea, type ConversationRef, keyOf } from '../model/conversation.ts'
 import { sourceOf } from '../model/message-list.ts'
 import type { RealmView } from '../model/realm.ts'
@@ -15,6 +17,9 @@ export function ConversationView(props: { realm: RealmView; conversation: Conver
   const { realm, conversation, near } = props
   const open = useList(realm, sourceOf(conversation, realm.ownId), near)
   const { list } = open
+  useEffect(() => {
+    if (list?.movedTo) follow(realm, conversation, list.movedTo)
+  })
   return (
     <div class="view filled">
       <Title realm={realm} conversation={conversation} newestId={list?.messages.at(-1)?.id} />

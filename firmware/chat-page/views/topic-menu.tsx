@@ -1,20 +1,20 @@
 /** Acts on a topic: read, follow or mute, resolve, rename, delete. */
 
 import { useSignal } from '@preact/signals'
-import { Field } from '../../web/controls.tsx'
 import { call } from '../api.ts'
-import { MARKED_AT_ONCE } from '../message-acts.ts'
-import { type ConversationRef, INBOX, keyOf, narrowOf, TOPIC_MAX } from '../model/conversation.ts'
+import { follow, MARKED_AT_ONCE } from '../message-acts.ts'
+import type { TopicDialogProps } from '../messages/topic-dialog.tsx'
+import { type ConversationRef, keyOf, narrowOf } from '../model/conversation.ts'
 import { FOLLOWED, MUTED, type RealmView } from '../model/realm.ts'
 import { mayInRealm } from '../model/rights.ts'
-import { linkTo, topicName } from '../names.ts'
-import { go } from '../place.ts'
 import { attempt } from '../problems.ts'
 import { words } from '../words/words.ts'
-import { ConfirmDialog, FormDialog } from './form-dialog.tsx'
+import { loadMore } from './area.tsx'
 import { Icon } from './icons.tsx'
+import { useLoaded } from './loaded.ts'
 import { MenuItem } from './menu-item.tsx'
 import { Popover } from './popover.tsx'
+import { Problem } from './problem.tsx'
 
 type Topic = Extract<ConversationRef, { kind: 'topic' }>
 
@@ -48,7 +48,7 @@ export function TopicMenu({
   const isResolved = topic.topic.startsWith(RESOLVED)
   const rename = async (to: string) => {
     await call('PATCH', `/messages/${newestId}`, { topic: to, propagate_mode: 'change_all' })
-    go(linkTo(realm, { ...topic, topic: to }))
+    follow(realm, topic, { ...topic, topic: to })
   }
   return (
     <>
@@ -98,35 +98,14 @@ export function TopicMenu({
           </div>
         )}
       </Popover>
-      {asked.value === 'rename' && <RenameDialog topic={topic.topic} rename={rename} close={close} />}
-      {asked.value === 'delete' && (
-        <ConfirmDialog
-          title={words.deleteTopic(topicName(realm, topic.topic))}
-          action={words.remove}
-          busy={words.deleting}
-          act={() => removeAll(topic)}
-          close={close}
-        >
-          <p>{words.deleteText}</p>
-        </ConfirmDialog>
-      )}
+      {asked.value !== null && <Asked {...{ realm, topic, question: asked.value, rename, close }} />}
     </>
   )
 }
 
-function RenameDialog(props: { topic: string; rename: (to: string) => Promise<void>; close: () => void }) {
-  const { topic, rename, close } = props
-  const name = useSignal(topic)
-  return (
-    <FormDialog
-      title={words.rename}
-      action={words.save}
-      act={() => name.value.trim() !== '' && rename(name.value.trim())}
-      close={close}
-    >
-      <Field label={words.topic} bind={name} maxLength={TOPIC_MAX} required />
-    </FormDialog>
-  )
+function Asked(props: TopicDialogProps) {
+  const { value, failure } = useLoaded(loadMore)
+  return value.value === null ? <Problem error={failure.value} /> : <value.value.TopicDialog {...props} />
 }
 
 async function markRead(realm: RealmView, topic: Topic): Promise<void> {
@@ -134,16 +113,4 @@ async function markRead(realm: RealmView, topic: Topic): Promise<void> {
     ...{ anchor: 'newest', num_before: MARKED_AT_ONCE, num_after: 0 },
     ...{ narrow: narrowOf(topic, realm.ownId), op: 'add', flag: 'read' },
   })
-}
-
-/** The server deletes for some seconds, and says whether messages remain. */
-async function removeAll({ channelId, topic }: Topic): Promise<void> {
-  let isComplete = false
-  while (!isComplete) {
-    const answer = await call<{ complete: boolean }>('POST', `/streams/${channelId}/delete_topic`, {
-      topic_name: topic,
-    })
-    isComplete = answer.complete
-  }
-  go(INBOX)
 }

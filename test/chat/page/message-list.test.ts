@@ -89,6 +89,48 @@ test('a message that comes while the newest page is fetched is not lost', async 
   assert.deepEqual([list.messages.length, list.messages.at(-1)?.id, list.hasNewest], [82, id, true])
 })
 
+const idsOf = (list: { messages: readonly { id: number }[] }) => list.messages.map(({ id }) => id)
+
+test('messages that are moved into an open conversation are fetched, in their order', async () => {
+  const { realm, read } = await open()
+  const first = await send('target')
+  const [early, later] = [await send('source'), await send('source')]
+  const last = await send('target')
+  const newest = await send('source')
+  await read()
+  const list = createMessageList(topicOf('target'), hamlet.user.id, () => {})
+  realm.lists.add(list)
+  answer()
+  await list.open(NEWEST, signal)
+  assert.deepEqual([idsOf(list), list.hasNewest], [[first, last], true])
+  for (const id of [newest, early, later]) {
+    await rig.owner.patch(`/messages/${id}`, { topic: 'target', send_notification_to_new_thread: false })
+    await read()
+    if (id === newest) await list.fetchNewer(signal)
+  }
+  await send('target', 'not before those that lack')
+  await read()
+  await list.fetchNewer(signal)
+  assert.deepEqual(idsOf(list).slice(0, 5), [first, early, later, last, newest])
+  assert.deepEqual([list.messages.length, list.hasNewest, list.movedTo], [6, true, null])
+})
+
+test('a list knows where its last messages were moved to', async () => {
+  const { realm, read } = await open()
+  const ids = [await send('follow'), await send('follow')]
+  await read()
+  const list = createMessageList(topicOf('follow'), hamlet.user.id, () => {})
+  realm.lists.add(list)
+  answer()
+  await list.open(null, signal)
+  await rig.owner.patch(`/messages/${ids[0]}`, { topic: 'first' })
+  await read()
+  assert.deepEqual([idsOf(list), list.movedTo], [[ids[1]], null])
+  await rig.owner.patch(`/messages/${ids[1]}`, { topic: '✔ follow', propagate_mode: 'change_all' })
+  await read()
+  assert.deepEqual([idsOf(list), list.movedTo], [[], { kind: 'topic', channelId: channel.id, topic: '✔ follow' }])
+})
+
 test('a page is added in portions, with what happens between them', async () => {
   const ids: number[] = []
   for (let n = 0; n < 30; n++) ids.push(await send('portions'))

@@ -72,6 +72,45 @@ test('a topic is followed, muted, resolved, renamed and deleted', async () => {
   await here.end()
 })
 
+test('an open topic that is resolved elsewhere stays open, and so does what is being written', async () => {
+  const { id } = await house.say('leak', 'water', ben)
+  const here = await openTopic('leak')
+  const { page } = here
+  await page.getByText('water').waitFor()
+  const box = page.getByRole('textbox', { name: /leak/ })
+  await box.fill('half a sentence')
+  const form = { topic: '✔ leak', propagate_mode: 'change_all' }
+  assert.equal((await ask(house.port, 'PATCH', `/messages/${id}`, { as: house.owner, form })).status, 200)
+  await heading(page, '✔ leak')
+  await page.getByText('water').waitFor()
+  await page.getByText('has marked this topic as resolved').waitFor()
+  await page.waitForFunction(() => (document.activeElement as HTMLTextAreaElement | null)?.value === 'half a sentence')
+  await page.keyboard.type(', and the rest')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('half a sentence, and the rest').waitFor()
+  assert.deepEqual(await house.saidIn('leak'), [])
+  assert.equal((await house.saidIn('✔ leak')).at(-1), 'half a sentence, and the rest')
+  await here.end()
+})
+
+test('a message that is moved into the open topic appears in it', async () => {
+  await house.say('harbor', 'first ship', ben)
+  const { id } = await house.say('sea', 'second ship', ben)
+  await house.say('harbor', 'third ship', ben)
+  const here = await openTopic('harbor')
+  const { page } = here
+  await page.getByText('third ship').waitFor()
+  const form = { topic: 'harbor', send_notification_to_new_thread: 'false' }
+  assert.equal((await ask(house.port, 'PATCH', `/messages/${id}`, { as: house.owner, form })).status, 200)
+  await page.getByText('second ship').waitFor()
+  await page.getByText('third ship').waitFor()
+  assert.deepEqual(
+    (await page.getByRole('article').allInnerTexts()).map((text) => /\w+ ship/.exec(text)?.[0]),
+    ['first ship', 'second ship', 'third ship'],
+  )
+  await here.end()
+})
+
 test('a message is marked unread from there on; its edits, its readers and a report are shown and sent', async () => {
   const { user_id: me } = (await ask(house.port, 'GET', '/users/me', { as: house.owner })).body
   const values = { name: 'reports', subscribers: [me], invite_only: true }
