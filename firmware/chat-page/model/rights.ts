@@ -5,7 +5,6 @@ import type { ReceivedMessage, RightHolders, UserGroup } from './types.ts'
 
 const OWNER = 100
 const ADMINISTRATOR = 200
-const MODERATOR = 300 // roles up to this one have no time limit
 const MEMBER = 400
 
 const roleOf = ({ people, ownId }: RealmView): number => people.get(ownId)?.role ?? Number.POSITIVE_INFINITY
@@ -45,13 +44,13 @@ export const mayEdit = (realm: RealmView, message: ReceivedMessage, nowS: number
   message.sender_id === realm.ownId &&
   message.submessages.length === 0 &&
   realm.policies.allow_message_editing &&
-  isInTime(realm, message, realm.policies.message_content_edit_limit_seconds, nowS)
+  isInTime(message, realm.policies.message_content_edit_limit_seconds, nowS)
 
 export const mayDelete = (realm: RealmView, message: ReceivedMessage, nowS: number): boolean =>
   isInGroup(realm, realm.policies.can_delete_any_message_group) ||
   (message.sender_id === realm.ownId &&
     isInGroup(realm, realm.policies.can_delete_own_message_group) &&
-    isInTime(realm, message, realm.policies.message_content_delete_limit_seconds, nowS))
+    isInTime(message, realm.policies.message_content_delete_limit_seconds, nowS))
 
 /** The channel may have further rules, which the server applies. */
 export const mayMove = (realm: RealmView, { type }: ReceivedMessage): boolean =>
@@ -64,6 +63,5 @@ export const hasHistory = ({ organization }: RealmView, { last_edit_timestamp: e
 
 export const hasReceipts = ({ organization }: RealmView): boolean => organization.enable_read_receipts === true
 
-function isInTime(realm: RealmView, { timestamp }: ReceivedMessage, limitS: number | null, nowS: number): boolean {
-  return limitS === null || roleOf(realm) <= MODERATOR || nowS - timestamp < limitS
-}
+const isInTime = ({ timestamp }: ReceivedMessage, limitS: number | null, nowS: number): boolean =>
+  limitS === null || nowS - timestamp < limitS
