@@ -67,6 +67,9 @@ const CHILD_REVOCATIONS_MAX = REVOCATIONS_MAX / 2
 /** Each generation leaves these to the one before, so that a stolen token can be revoked however many were made with it. */
 const GENERATION_REVOCATIONS = 50
 
+/** Revocations of tokens that have expired by a clock that may be put back, where there is room. */
+const EXPIRED_KEPT = 100
+
 /** Seconds. Clocks of a cluster's nodes differ; a token of a later time is from before the clock was put back, and would live too long. */
 const CLOCK_DIFFERENCE = 3600
 
@@ -171,7 +174,10 @@ export class Tokens {
       const revocations = current.filter((other) => other.root !== accessor) // they end with this one
       expectRevocable(revocations, parents.length)
       const revocation = { accessor, expires: issued + lifetime, ...(root !== undefined && { root }) }
-      return { ...user, revocations: [...revocations, revocation] }
+      const expired = user.revocations.filter(({ expires }) => expires <= now)
+      const room = Math.min(EXPIRED_KEPT, REVOCATIONS_MAX - 1 - revocations.length)
+      const kept = expired.slice(Math.max(0, expired.length - room))
+      return { ...user, revocations: [...kept, ...revocations, revocation] }
     })
   }
 

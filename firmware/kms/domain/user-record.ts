@@ -17,7 +17,7 @@ export interface User {
   readonly tags: readonly string[]
   readonly passphrase: PassphraseDigest
   readonly accessKeys: readonly AccessKey[]
-  /** Revoked login tokens that have not expired yet. */
+  /** Revoked login tokens that have not expired yet, and a few that have. */
   readonly revocations: readonly Revocation[]
 }
 

@@ -61,6 +61,19 @@ test('a token that was made while the clock was years ahead does not live for ye
   await expectStatuses(rig, { ahead: [ahead, 403], ofKey: [ofKey, 403], early: [early, 200], key: [key, 200] })
 })
 
+test('a token that was revoked stays so when the clock was ahead meanwhile', async (t) => {
+  const { rig } = await open(t)
+  const right = rig.appliance.clock.now()
+  const setClock = (timeMs: number) =>
+    expect(204, rig.call('PUT', '/config/time', { ...admin, json: { time: new Date(timeMs).toISOString() } }))
+  const revoked = await logIn(rig, 'web')
+  await revoke(rig, revoked)
+  await setClock(right + 365 * 24 * 3_600_000)
+  await revoke(rig, await logIn(rig, 'web'))
+  await setClock(right)
+  await expectStatuses(rig, { revoked: [revoked, 403], other: [await logIn(rig, 'web'), 200] })
+})
+
 test('a token ends when its time is over, and its children with it; an access key does not', async (t) => {
   const { rig } = await open(t)
   const [login, { token: key }] = [await logIn(rig, 'web'), await accessKey(rig)]
