@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { BROWSER_PACKAGES, startBrowser } from '../../tools/browser.ts'
 import type { Appliance } from '../support/suite.ts'
@@ -108,7 +109,22 @@ export async function signIn(page: Page, user: string, passphrase: string): Prom
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
+const FIRST_PAUSE_MS = 20
+const PAUSE_MS_MAX = 1000 // fewer calls of the server than an account may make in a minute
+
+/** Waits until `read` gives `wanted`: what a page shows after an act may need another frame. Fails with what was read last. */
+export async function becomes<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
+  const deadline = performance.now() + WAIT_MS_MAX
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
+    const found = await read()
+    if (isDeepStrictEqual(found, wanted)) return
+    if (performance.now() > deadline) return assert.deepEqual(found, wanted)
+    await setTimeout(pauseMs)
+  }
+}
+
 export async function open(page: Page, view: string): Promise<void> {
+  await page.getByRole('navigation').waitFor()
   const fold = page.getByRole('navigation').locator('.fold')
   if ((await fold.isVisible()) && (await fold.getAttribute('aria-expanded')) === 'false') await fold.click()
   await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click()

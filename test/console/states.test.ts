@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import { ADMIN, UNLOCK } from '../support/suite.ts'
-import { heading, nothingLeft, open, signIn, visit } from './browser.ts'
+import { becomes, heading, nothingLeft, open, signIn, visit } from './browser.ts'
 import { examineAll } from './examine.ts'
 import { openProvisioned } from './provisioned.ts'
 
@@ -204,6 +204,35 @@ test('what somebody else changed meanwhile is not undone unseen', async () => {
     port: number
   }
   assert.equal(port, 514)
+  await here.end()
+})
+
+test('what is typed while saved settings are read again stays, and is saved at once', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  await signIn(page, 'admin', PASSPHRASE)
+  await open(page, 'Settings')
+  const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Log', exact: true }) })
+  const save = card.getByRole('button', { name: 'Save: Log' })
+  await card.getByLabel('Port').fill('1514')
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/api/v1/config/logging', async (route) => {
+    if (route.request().method() === 'GET') await held
+    await route.continue()
+  })
+  await save.click()
+  await card.getByText('Saved.').waitFor()
+  await card.getByLabel('Port').fill('2514')
+  await save.click()
+  release()
+  const logging = async () => (await expect(200, appliance.call('GET', '/config/logging', { as: ADMIN }))).json()
+  await becomes(async () => ((await logging()) as { port: number }).port, 2514)
+  await card.getByText('Saved.').waitFor()
+  assert.equal(await card.getByLabel('Port').inputValue(), '2514')
+  await page.unrouteAll({ behavior: 'wait' })
   await here.end()
 })
 

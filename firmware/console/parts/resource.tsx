@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
 import { defined } from '../../base/defined.ts'
 import { ApiError } from '../../client/request.ts'
 import { Field, member, Select } from '../../web/controls.tsx'
@@ -54,13 +55,30 @@ export function Resource(props: {
   }, [])
   const done = useSignal<Values | null>(null)
   const run = useRun()
+  const readAgain = useRef(Promise.resolve())
+  /** Shows what is stored now, and keeps what was typed since `sent`. */
+  const refresh = async (sent: Values) => {
+    if (loaded.error.value) return loaded.reload()
+    try {
+      const shown = await api.tagged<Record<string, unknown>>(path)
+      const typed = Object.entries(draft.value).filter(([name, text]) => text !== sent[name])
+      draft.value = { ...read(shown.value), ...Object.fromEntries(typed) }
+      loaded.value.value = shown
+    } catch {
+      loaded.reload()
+    }
+  }
   const submit = async () => {
     done.value = null
-    const values = draft.value
-    const change = async () => api.call('PUT', path, { json: write(values), etag: defined(loaded.value.value).etag })
+    let sent: Values = {}
+    const change = async () => {
+      await readAgain.current // the etag before is that of older values
+      sent = draft.value
+      await api.call('PUT', path, { json: write(sent), etag: defined(loaded.value.value).etag })
+    }
     if (await run.start(words.saving, change)) {
-      done.value = values
-      loaded.reload()
+      done.value = sent
+      readAgain.current = refresh(sent)
       after?.()
     } else if (run.error.value instanceof ApiError && run.error.value.status === 412) loaded.reload()
   }
