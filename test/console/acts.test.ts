@@ -144,7 +144,7 @@ test('lists show role, name and tags, find any part, and are readable on a phone
   await open(page, 'Keys')
   await page.getByLabel(words.directorySearch).fill('b-k')
   await page.getByRole('row', { name: /web-key P-256 berlin/ }).waitFor()
-  assert.equal(await page.getByRole('link', { name: 'other' }).count(), 0)
+  await page.getByRole('link', { name: 'other' }).waitFor({ state: 'detached' })
   await page.setViewportSize({ width: 390, height: 800 })
   const type = page.getByRole('cell', { name: 'P-256' })
   const [shown, whole] = await type.evaluate((cell) => [cell.clientWidth, cell.scrollWidth])
@@ -152,6 +152,20 @@ test('lists show role, name and tags, find any part, and are readable on a phone
   assert.equal(await page.getByRole('navigation').getByRole('link').count(), 0)
   await open(page, 'Users')
   assert.equal(await page.getByRole('navigation').getByRole('link').count(), 0)
+  await here.end()
+})
+
+test('the heading of a view has the focus, and the window its title, before the view is painted', async () => {
+  const here = await begin()
+  const shown = await here.page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const read = () => [document.querySelector('h1'), document.activeElement].map((one) => one?.textContent)
+        addEventListener('hashchange', () => resolve([...read(), document.title]), { once: true })
+        location.hash = '#/users'
+      }),
+  )
+  assert.deepEqual(shown, ['Users', 'Users', 'Users · Coffer'])
   await here.end()
 })
 

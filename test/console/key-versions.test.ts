@@ -107,11 +107,18 @@ test('a limit that was set apart stays, and a change that was not seen is not un
   assert.deepEqual([minDecryption, minEncryption], [1, 3])
   await limit({ minDecryption: 3 })
   await lowest.fill('2')
+  const painted = lowest.evaluate(
+    (field: HTMLInputElement) =>
+      new Promise((resolve) => {
+        const list = field.closest('.card')!.querySelector('ul')!
+        const changes = { subtree: true, childList: true, characterData: true }
+        new MutationObserver(() => requestAnimationFrame(() => resolve(field.value))).observe(list, changes)
+      }),
+  )
   await retire.click()
   await card(page).getByText(words.problemChanged).waitFor()
   await card(page).getByText(RETIRED).first().waitFor()
-  // The field follows what is shown a moment later.
-  await page.waitForFunction(() => [...document.querySelectorAll('input')].some(({ value }) => value === '3'))
+  assert.equal(await painted, '3') // in the frame that first shows the other versions
   assert.equal((await versionsOf()).minDecryption, 3)
   await limit({ minDecryption: 1, minEncryption: 0 })
   await here.end()

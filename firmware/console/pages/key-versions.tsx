@@ -1,7 +1,7 @@
 /** Versions of a key: shown, added, retired and deleted. Contract section 7.11. */
 
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { ApiError, segment } from '../../client/request.ts'
 import type * as T from '../../client/types.ts'
 import { Field } from '../../web/controls.tsx'
@@ -61,7 +61,7 @@ function Change({ api, id, versions: { value: versions, etag }, reload }: Omit<P
   const path = `/keys/${segment(id)}/versions`
   const { minDecryption, minEncryption } = versions
   const lowest = useSignal(String(minDecryption))
-  useEffect(() => {
+  useLayoutEffect(() => {
     lowest.value = String(minDecryption)
   }, [etag])
   const run = useRun()

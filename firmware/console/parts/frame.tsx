@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
 import { Mark } from '../../web/mark.tsx'
 import { SkipLink } from '../../web/skip-link.tsx'
@@ -137,7 +137,7 @@ function Countdown() {
 /** Heading of a view. Takes the focus when the view opens. */
 export function Title({ children }: { children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = heading
     if (current === null) return
     document.title = `${current.textContent} · ${words.product}`
