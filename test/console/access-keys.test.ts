@@ -79,7 +79,9 @@ test('the commands that the page shows with a new access key verify the certific
   const keys = card(page, words.accessKeys)
   await keys.getByLabel(words.accessKeysName, { exact: true }).fill('a shell')
   await keys.getByRole('button', { name: words.accessKeysMake }).click()
-  await keys.getByRole('button', { name: `${words.copy}: ${words.accessKeysBao}` }).click()
+  const shown = keys.getByRole('figure').filter({ has: page.getByRole('group', { name: words.accessKeysBao }) })
+  await shown.getByRole('button', { name: words.copy }).click()
+  await shown.getByText(words.copied).waitFor()
   const commands = await page.evaluate(() => navigator.clipboard.readText())
   const home = makeDataDirectory(t)
   const inShell = (lines: string) =>

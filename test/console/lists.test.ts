@@ -72,11 +72,12 @@ async function expectOrders(page: Page, orders: Readonly<Record<string, readonly
   const first = Object.keys(orders)[0]!
   for (const [column, ids] of Object.entries(orders)) {
     const header = page.getByRole('columnheader', { name: column, exact: true })
+    const isSorted = (how: string) => header.and(page.locator(`[aria-sort=${how}]`)).waitFor()
     if (column !== first) await header.getByRole('button').click()
     await expectRows(page, ids)
-    assert.equal(await header.getAttribute('aria-sort'), 'ascending', column)
+    await isSorted('ascending')
     await header.getByRole('button').click()
-    assert.equal(await header.getAttribute('aria-sort'), 'descending', column)
+    await isSorted('descending')
   }
 }
 

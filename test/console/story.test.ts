@@ -229,7 +229,9 @@ async function keyPage(page: Page): Promise<void> {
 async function commandsWork(page: Page): Promise<void> {
   await page.locator('summary', { hasText: 'Equivalent command' }).click()
   const copied = async (name: string) => {
-    await page.getByRole('button', { name: `Copy: ${name}` }).click()
+    const shown = page.getByRole('figure').filter({ has: page.getByRole('button', { name: `Copy: ${name}` }) })
+    await shown.getByRole('button', { name: `Copy: ${name}` }).click()
+    await shown.getByText('Copied').waitFor()
     return page.evaluate(() => navigator.clipboard.readText())
   }
   writeFileSync(join(directory, 'document'), 'an important document')

@@ -99,6 +99,7 @@ for (const dark of [false, true])
       await heading(page, 'Overview')
       for (const key of ['web-key', 'aes']) {
         await goto(page, `#/keys/${key}`, key)
+        await loaded(page)
         for (const summary of await page.locator('main summary').all()) await summary.click()
         await examine(page, `use of ${key}`)
       }
@@ -113,6 +114,7 @@ for (const dark of [false, true])
       await page.getByText('<b>bold</b>').first().waitFor()
       await examine(page, 'a key')
       await page.getByRole('button', { name: 'Delete this key' }).click()
+      await page.getByRole('dialog').waitFor()
       await examine(page, 'a dialog')
       await page.keyboard.press('Escape')
       await goto(page, `#/users/${HOSTILE_ID}`, HOSTILE_ID)
@@ -140,8 +142,10 @@ async function goto(page: Page, fragment: string, name: string): Promise<void> {
 
 async function quiet(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
-  await page.waitForFunction(() => !document.body.textContent.includes('Loading…'))
+  await loaded(page)
 }
+
+const loaded = (page: Page) => page.waitForFunction(() => !document.body.textContent.includes('Loading…'))
 
 function refusals({ page }: Visit): string[] {
   const found: string[] = []
