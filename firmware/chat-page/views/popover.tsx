@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 const GAP_PX = 4
 const MARGIN_PX = 8
@@ -28,9 +28,10 @@ export function Popover(props: {
     box.style.top = `${Math.max(MARGIN_PX, top)}px`
     box.style.left = `${Math.max(MARGIN_PX, Math.min(from.right - width, innerWidth - width - MARGIN_PX))}px`
   }
-  // Content that is loaded later changes the size of the panel.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen.value || panel.current === null) return
+    place()
+    // Content that is loaded later changes the size of the panel.
     const observer = new ResizeObserver(place)
     observer.observe(panel.current)
     return () => observer.disconnect()

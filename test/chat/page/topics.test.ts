@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { addBen, type Ben } from './ben.ts'
@@ -30,7 +31,11 @@ async function openTopic(topic: string) {
 async function choose(page: Page, item: string): Promise<void> {
   await page.getByRole('button', { name: 'Options of this topic' }).click()
   await page.getByRole('button', { name: item, exact: true }).click()
+  await closed(page)
 }
+
+/** A click on the button of a menu that is still open closes it. */
+const closed = (page: Page) => page.waitForFunction(() => document.querySelector(':popover-open') === null)
 
 async function policies(): Promise<[string, number][]> {
   const form = { fetch_event_types: '["user_topic"]', client_capabilities: '{"notification_settings_null":true}' }
@@ -49,9 +54,9 @@ test('a topic is followed, muted, resolved, renamed and deleted', async () => {
   await page.getByRole('button', { name: 'Do not follow' }).waitFor()
   await examineAll(page, 'the menu of a topic')
   await page.setViewportSize({ width: 1280, height: 860 })
-  assert.deepEqual(await policies(), [['drill', 3]])
+  await becomes(policies, [['drill', 3]])
   await page.getByRole('button', { name: 'Mute', exact: true }).click()
-  await page.waitForFunction(() => document.querySelector(':popover-open') === null)
+  await closed(page)
   await choose(page, 'Unmute')
   await choose(page, 'Mark as resolved')
   await heading(page, '✔ drill')
@@ -68,7 +73,25 @@ test('a topic is followed, muted, resolved, renamed and deleted', async () => {
   await choose(page, 'Delete')
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
   await heading(page, 'Inbox')
-  assert.deepEqual(await house.saidIn('drill of november'), [])
+  await becomes(() => house.saidIn('drill of november'), [])
+  await here.end()
+})
+
+test('a menu is in its place before it is painted', async () => {
+  await house.say('place', 'a message of the topic', ben)
+  const here = await openTopic('place')
+  const { page } = here
+  const button = page.getByRole('button', { name: 'Options of this topic' })
+  const [top, bottom] = await button.evaluate(
+    (button: HTMLElement) =>
+      new Promise<number[]>((resolve) => {
+        const panel = button.nextElementSibling!
+        const read = () => [panel.getBoundingClientRect().top, button.getBoundingClientRect().bottom]
+        panel.addEventListener('toggle', () => resolve(read()), { once: true }) // the page has rendered: its listener is older
+        button.click()
+      }),
+  )
+  assert.ok(Math.abs(top! - bottom!) < 10, `${top} below ${bottom}`)
   await here.end()
 })
 
@@ -127,6 +150,7 @@ test('a message is marked unread from there on; its edits, its readers and a rep
     await article.hover()
     await page.getByRole('button', { name: 'More', exact: true }).click()
     await page.getByRole('button', { name: item, exact: true }).click()
+    await closed(page)
   }
   await page.getByText('a later one').waitFor()
   await act('Edit history')
