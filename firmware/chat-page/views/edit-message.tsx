@@ -1,7 +1,7 @@
 /** Edits one's own message in place. The typed text stays until it is saved or discarded. */
 
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Action } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
@@ -32,7 +32,7 @@ export function EditMessage(props: { realm: RealmView; message: ReceivedMessage;
   }, [id])
   useEffect(() => stopTyping, [id])
   useFitHeight(field, [text.value, before.value])
-  useEffect(() => field.current?.focus(), [before.value === null])
+  useLayoutEffect(() => field.current?.focus(), [before.value === null])
   const end = () => {
     void setDraft(key, '')
     close()

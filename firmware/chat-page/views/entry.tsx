@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Action, Field } from '../../web/controls.tsx'
 import { Mark } from '../../web/mark.tsx'
 import { useRun } from '../../web/run.ts'
@@ -18,7 +18,7 @@ import { Problem } from './problem.tsx'
 /** A centered card. Its heading takes the focus. */
 export function Entry({ title, children }: { title: string; children: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     viewTitle.value = title
     heading.current?.focus()
   }, [title])

@@ -1,11 +1,11 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Field, type Text } from '../../web/controls.tsx'
 import { filterWanted } from '../wanted.ts'
 
 /** Filters the list below it. The key that opens the view focuses it. */
 export function FilterField({ label, bind }: { label: string; bind: Text }) {
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!filterWanted.value) return
     filterWanted.value = false
     box.current?.querySelector('input')?.focus()

@@ -1,11 +1,11 @@
 import type { RefObject } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 
 const BORDERS_PX = 2
 
 /** Fits the height of a text field to its text when one of `inputs` changes. The style sheet limits it. */
 export function useFitHeight(field: RefObject<HTMLTextAreaElement | null>, inputs: readonly unknown[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const box = field.current
     if (box === null) return
     box.style.height = 'auto'

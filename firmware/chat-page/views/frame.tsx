@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Action, Select } from '../../web/controls.tsx'
 import { Mark } from '../../web/mark.tsx'
 import { useRun } from '../../web/run.ts'
@@ -227,7 +227,7 @@ function Menu({ realm }: { realm: RealmView }) {
   const run = useRun()
   const waiting = outbox.value.filter(({ id }) => id === null).length
   const menu = useRef<HTMLDetailsElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (menu.current) menu.current.open = false
   }, [fragment.value])
   return (
@@ -274,7 +274,7 @@ export function ViewTitle({
   children?: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     viewTitle.value = title
     heading.current?.focus({ preventScroll: true })
   }, [title])

@@ -1,6 +1,6 @@
 /** Keys of Zulip's web client. Most of them work outside of text fields; none works while a dialog or a menu is open. */
 
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import {
   addressOfArea,
   type ConversationRef,
@@ -67,7 +67,7 @@ const ANYWHERE: Readonly<Record<string, Act>> = {
 }
 
 export function useShortcuts(realm: RealmView): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { target } = event
       if (event.defaultPrevented || event.isComposing || !(target instanceof HTMLElement)) return

@@ -4,13 +4,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { addBen, type Ben } from './ben.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 
-const FLAGS_EVERY_MS = 1000
+const ASK_EVERY_MS = 1000
 
 let ben: Ben
 const { browser, house } = await openHouse(async (house) => {
@@ -24,13 +25,13 @@ const has = (page: Page, selector: string) =>
 const flagsOf = async (id: number) =>
   (await ask(house.port, 'GET', `/messages/${id}`, { as: house.owner })).body.message.flags as string[]
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 100))
+async function until(isTrue: () => Promise<boolean>, everyMs = 100): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, everyMs))
 }
 
 /** Asks seldom: the page calls with the same account, whose calls in a minute are limited. */
 async function untilFlags(id: number, areRight: (flags: readonly string[]) => boolean): Promise<void> {
-  while (!areRight(await flagsOf(id))) await new Promise((resolve) => setTimeout(resolve, FLAGS_EVERY_MS))
+  while (!areRight(await flagsOf(id))) await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
 }
 
 test('a day by keys alone: sign in, read, answer, react, edit, star, find, and every view', async () => {
@@ -81,18 +82,19 @@ test('a day by keys alone: sign in, read, answer, react, edit, star, find, and e
   await has(page, `article[data-id="${id}"]`)
   await press('u')
   await heading(page, 'Ben Becker')
-  for (const [key, title] of [
+  for (const [key, title, focused = 'h1'] of [
     ['t', 'Recent conversations'],
     ['a', 'All messages'],
     ['d', 'Drafts'],
-    ['q', 'Channels'],
-    ['w', 'People'],
+    ['q', 'Channels', '.find input'],
+    ['w', 'People', '.find input'],
     ['Shift+I', 'Inbox'],
     ['x', 'New direct message'],
   ] as const) {
     await press(key)
     await heading(page, title)
-    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur()) // some have a field with the focus
+    await has(page, focused)
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
   }
   await press('/')
   await heading(page, 'Search')
@@ -106,9 +108,9 @@ test('a day by keys alone: sign in, read, answer, react, edit, star, find, and e
   await examineAll(page, 'the list of shortcuts')
   await page.setViewportSize({ width: 1280, height: 860 })
   await press('a')
-  assert.match(page.url(), /search/)
   await press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.match(page.url(), /search/)
 
   await page.evaluate((to) => {
     location.hash = to
@@ -118,7 +120,7 @@ test('a day by keys alone: sign in, read, answer, react, edit, star, find, and e
   await press('r')
   await has(page, '.compose textarea')
   await keyboard.type('nta/?')
-  assert.equal(await page.getByRole('textbox', { name: /^Message/ }).inputValue(), 'nta/?')
+  await becomes(() => page.getByRole('textbox', { name: /^Message/ }).inputValue(), 'nta/?')
   await here.end()
 })
 
@@ -165,7 +167,7 @@ test('keys find the way: followed topics, direct messages, names, filters, areas
   await heading(page, 'People')
   await has(page, '.find input')
   await page.keyboard.type('wqna?')
-  assert.equal(await page.getByLabel('Find people').inputValue(), 'wqna?')
+  await becomes(() => page.getByLabel('Find people').inputValue(), 'wqna?')
   await press('Control+k')
   const switcher = page.getByRole('dialog', { name: 'Go to' })
   await switcher.getByRole('option', { name: 'release' }).waitFor()
@@ -177,6 +179,7 @@ test('keys find the way: followed topics, direct messages, names, filters, areas
   await page.keyboard.type('no')
   await press('ArrowDown', 'ArrowUp', 'Enter')
   await heading(page, 'noise')
+  await article(page, 'of another topic').waitFor()
   await press('F6')
   await has(page, '.compose textarea')
   await press('Control+[')
@@ -193,9 +196,9 @@ test('keys find the way: followed topics, direct messages, names, filters, areas
   await heading(page, 'plans')
   await has(page, '.compose textarea')
   const box = page.getByRole('textbox', { name: /^Message/ })
-  assert.equal(await box.inputValue(), 'first of the *plans*')
+  await becomes(() => box.inputValue(), 'first of the *plans*')
   await page.keyboard.type('?')
-  assert.equal(await box.inputValue(), 'first of the *plans*?')
+  await becomes(() => box.inputValue(), 'first of the *plans*?')
   await box.fill('')
   await press('Shift+F6')
   await has(page, 'h1')
@@ -227,6 +230,8 @@ test('keys act on the message with the focus', async () => {
   await press('Shift+G')
   await has(page, `article[data-id="${id}"]`)
   const scrolled = () => page.locator('.scroll-area').evaluate((box) => box.scrollTop)
+  const left = () => page.locator('.scroll-area').evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)
+  await until(async () => (await left()) < 1)
   const bottom = await scrolled()
   await press('Shift+K')
   await until(async () => (await scrolled()) < bottom - 300)
@@ -239,7 +244,7 @@ test('keys act on the message with the focus', async () => {
   await page.getByRole('button', { name: 'tada: Ben Becker', exact: true }).waitFor()
   await press('-')
   await page.getByText('Collapsed.').waitFor()
-  assert.ok((await flagsOf(id)).includes('collapsed'))
+  await untilFlags(id, (flags) => flags.includes('collapsed'))
   await press('-')
   await own.waitFor()
   await press('Shift+U')
@@ -250,10 +255,12 @@ test('keys act on the message with the focus', async () => {
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await has(page, `article[data-id="${id}"]`)
   await press('Shift+H') // there is no history yet
+  await has(page, `article[data-id="${id}"]`)
   await press('i')
   await page.getByRole('button', { name: 'Copy the link' }).waitFor()
   await press('Escape')
   await page.getByRole('button', { name: 'Copy the link' }).waitFor({ state: 'detached' })
+  await has(page, `article[data-id="${id}"]`)
   await press('Shift+M')
   await page.getByRole('button', { name: 'Follow' }).waitFor()
   await press('Escape')
@@ -268,8 +275,9 @@ test('keys act on the message with the focus', async () => {
     ),
   )
   await has(page, '.compose textarea')
-  assert.equal(await page.getByRole('textbox', { name: /^Message/ }).inputValue(), `@**Ben Becker|${ben.id}** `)
+  await becomes(() => page.getByRole('textbox', { name: /^Message/ }).inputValue(), `@**Ben Becker|${ben.id}** `)
   await press('Escape')
+  await has(page, `article[data-id="${id}"]`)
   await press('m')
   const move = page.getByRole('dialog', { name: 'Move' })
   await move.getByLabel('Topic').fill('moved')
@@ -318,8 +326,25 @@ test('a key opens the picture of a message', async () => {
   await house.say('picture', `[pixel.png](${url})`)
   await openTopic('picture')
   await page.getByRole('article').getByRole('img').waitFor()
-  const [opened] = await Promise.all([context.waitForEvent('page'), press('j', 'v')])
+  await press('j')
+  await has(page, 'article')
+  const [opened] = await Promise.all([context.waitForEvent('page'), press('v')])
   await opened.waitForURL(`${origin}${url}`)
+  await end()
+})
+
+test('a key acts as soon as a view is there', async () => {
+  const { page, end } = await begin()
+  await page.addInitScript(() => {
+    const observer = new MutationObserver(() => {
+      if (document.querySelector('main h1')?.textContent !== 'Inbox') return
+      observer.disconnect()
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 't', bubbles: true, cancelable: true }))
+    })
+    observer.observe(document, { childList: true, subtree: true })
+  })
+  await page.reload()
+  await heading(page, 'Recent conversations')
   await end()
 })
 
@@ -387,9 +412,10 @@ test('a key that is held down acts once: it sends no draft, and no reaction agai
   await keyboard.down('-')
   await keyboard.up('-')
   assert.equal(requests.filter((one) => one.endsWith('/reactions')).length, 1)
-  assert.equal(collapses, 1)
+  await becomes(() => collapses, 1)
   await press('-')
   await article(page, 'a message to answer').waitFor()
+  await becomes(() => collapses, 2)
 
   await page.getByRole('heading', { name: 'held', level: 1 }).focus()
   await keyboard.down('Enter')
@@ -463,14 +489,17 @@ test('from a link to a message, a key opens the conversation with the box; other
   const place = `#narrow/channel/${house.channelId}-ops/topic/linked`
   await goTo(`${place}/near/${id}`)
   await article(page, 'second of the linked').waitFor()
+  const marked = page.locator(`.marked[data-id="${id}"]`)
+  await marked.waitFor()
   const box = page.getByRole('textbox', { name: /^Message/ })
   await box.fill('ta')
   await press('Control+.')
   await page.waitForFunction((end) => location.hash.endsWith(end), '/topic/linked')
+  await marked.waitFor({ state: 'detached' })
   await has(page, '.compose textarea')
   await article(page, 'second of the linked').waitFor()
   await page.keyboard.type('q')
-  assert.equal(await box.inputValue(), 'taq')
+  await becomes(() => box.inputValue(), 'taq')
   await box.fill('')
 
   const isTaken = (selector: string, init: { key: string; ctrlKey?: boolean; metaKey?: boolean }) =>
@@ -481,7 +510,9 @@ test('from a link to a message, a key opens the conversation with the box; other
           ?.dispatchEvent(new KeyboardEvent('keydown', { ...init, bubbles: true, cancelable: true })),
       { selector, init },
     )
-  await press('Escape', 'End')
+  await press('Escape')
+  await has(page, 'article')
+  await press('End')
   await has(page, `article[data-id="${second.id}"]`)
   assert.equal(await isTaken('article:focus', { key: 'ArrowDown' }), false)
   assert.equal(await isTaken('article:focus', { key: 'ArrowUp' }), true)
@@ -518,10 +549,11 @@ test('a quote that arrives late does not move the focus into the box of another 
   await until(async () => {
     const { body } = await ask(house.port, 'GET', '/drafts', { as: house.owner })
     return body.drafts?.some(({ topic }: { topic: string }) => topic === 'quoted') // saved seconds after the quote
-  })
+  }, ASK_EVERY_MS)
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'ARTICLE')
   await openTopic('quoted')
   await heading(page, 'quoted')
-  assert.match(await page.getByRole('textbox', { name: /^Message/ }).inputValue(), /a message to quote/)
+  const box = page.getByRole('textbox', { name: /^Message/ })
+  await until(async () => (await box.inputValue()).includes('a message to quote'))
   await end()
 })

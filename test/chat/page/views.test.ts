@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { addBen, type Ben } from './ben.ts'
@@ -72,13 +73,35 @@ test('the feed has the messages of all conversations that are not muted, and new
   await heading(page, 'alerts')
   const box = page.getByRole('textbox', { name: /^Message/ })
   await page.waitForFunction(() => document.activeElement?.matches('textarea'))
-  assert.match(await box.inputValue(), /a newer alert/)
+  await becomes(async () => (await box.inputValue()).includes('a newer alert'), true)
   await sidebar(page)
     .getByRole('link', { name: 'drill' })
     .or(sidebar(page).getByRole('link', { name: 'ops' }))
     .first()
     .click()
   await page.waitForFunction(() => document.activeElement?.matches('h1'))
+  await here.end()
+})
+
+test('a view opens with its title, its focus and a closed menu, before it is painted', async () => {
+  const here = await visit()
+  const { page } = here
+  await page.getByLabel('Menu').click()
+  const shown = await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const read = () => ({
+          heading: document.querySelector('main h1')?.textContent,
+          focused: document.activeElement?.textContent,
+          title: document.title.replace(/^\(\d+\) /, ''),
+          hasMenu: document.querySelector('details.who[open]') !== null,
+        })
+        addEventListener('hashchange', () => resolve(read()), { once: true })
+        location.hash = '#drafts'
+      }),
+  )
+  const title = 'Drafts · Coffer'
+  assert.deepEqual(shown, { heading: 'Drafts', focused: 'Drafts', title, hasMenu: false })
   await here.end()
 })
 
