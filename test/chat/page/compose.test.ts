@@ -4,10 +4,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask } from '../support/process.ts'
 import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
+import { textCount, until } from './stored.ts'
 
 const { browser, house } = await openHouse()
 
@@ -70,6 +72,7 @@ test('a text is saved as a snippet, replaced, inserted where the cursor is, and 
     await page.getByLabel('Save the text as').fill(title)
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: title, exact: true }).waitFor()
+    await becomes(() => page.getByLabel('Save the text as').inputValue(), '')
   }
   await box(page).fill('The drill is done.')
   await saveAs('drill')
@@ -88,8 +91,8 @@ test('a text is saved as a snippet, replaced, inserted where the cursor is, and 
   await box(page).press('ArrowLeft')
   await open()
   await page.getByRole('button', { name: 'drill', exact: true }).click()
+  await becomes(() => box(page).inputValue(), '[The drill is over.] ')
   await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
-  assert.equal(await box(page).inputValue(), '[The drill is over.] ')
   await open()
   await page.getByRole('button', { name: 'Delete drill' }).click()
   await page.getByText('None yet.').waitFor()
@@ -103,14 +106,14 @@ test('the picker shows groups of emoji, each with all of its own', async () => {
   await page.getByRole('button', { name: 'Insert an emoji' }).click()
   await page.getByRole('button', { name: 'Flags' }).click()
   await page.getByRole('button', { name: 'iceland' }).waitFor()
-  assert.ok((await page.locator('.emoji-grid button').count()) > 200)
+  await page.locator('.emoji-grid button').nth(200).waitFor()
   await examineAll(page, 'groups of emoji')
   await page.setViewportSize(WIDE)
   await page.getByRole('button', { name: 'Popular and own' }).click()
   await page.getByRole('button', { name: 'iceland' }).waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Food and drink' }).click()
   await page.getByRole('button', { name: 'avocado' }).click()
-  assert.equal(await box(page).inputValue(), ':avocado: ')
+  await becomes(() => box(page).inputValue(), ':avocado: ')
   await here.end()
 })
 
@@ -123,16 +126,15 @@ test('the topic of a new message stays before it has a text; after the send the 
   }
   await open()
   await page.getByLabel('Topic', { exact: true }).fill('named first')
-  await page.waitForFunction(async () => (await indexedDB.databases()).length > 0)
-  await page.waitForTimeout(1000) // the write to the vault cannot be seen from outside
+  await until(async () => (await textCount(page)) > 0, 'the topic is not stored')
   await page.reload()
   await page.getByRole('heading', { name: '#ops', level: 1 }).waitFor()
-  assert.equal(await page.getByLabel('Topic', { exact: true }).inputValue(), 'named first')
+  await becomes(() => page.getByLabel('Topic', { exact: true }).inputValue(), 'named first')
   await box(page).fill('and then written')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('heading', { name: 'named first', level: 1 }).waitFor()
   await open()
-  assert.equal(await page.getByLabel('Topic', { exact: true }).inputValue(), '')
+  await becomes(() => page.getByLabel('Topic', { exact: true }).inputValue(), '')
   await here.end()
 })
 
@@ -167,7 +169,7 @@ test('a button of a bot answers in the conversation of its message', async () =>
   await page.getByRole('button', { name: 'Later' }).click()
   await page.getByRole('article').filter({ hasText: 'begin later' }).waitFor()
   const choices = page.getByRole('group', { name: 'Begin the drill?' }).getByRole('button')
-  assert.deepEqual(await choices.allTextContents(), ['Begin', 'Later', 'Never', 'ask me again'])
+  await becomes(() => choices.allTextContents(), ['Begin', 'Later', 'Never', 'ask me again'])
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key)
   }
@@ -176,6 +178,6 @@ test('a button of a bot answers in the conversation of its message', async () =>
   await page.getByRole('article').filter({ hasText: 'do not begin' }).waitFor()
   await press('Tab', 'Space')
   await page.locator('article[data-id]').filter({ hasText: 'ask me again' }).nth(1).waitFor()
-  assert.deepEqual(await house.saidIn('buttons'), ['Begin the drill?', 'begin later', 'do not begin', 'ask me again'])
+  await becomes(() => house.saidIn('buttons'), ['Begin the drill?', 'begin later', 'do not begin', 'ask me again'])
   await here.end()
 })

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { needs } from '../../support/tools.ts'
 import { ask, keyOf, OWNER, OWNER_PASSWORD } from '../support/process.ts'
@@ -48,7 +49,7 @@ test('devices lists browsers and programs; one that is revoked ends at once, wit
   await page.setViewportSize({ width: 1280, height: 860 })
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await phone.page.getByText('This session has ended').waitFor()
-  assert.deepEqual(await phone.context.cookies(), [])
+  await becomes(() => phone.context.cookies(), [])
   await page.getByRole('button', { name: 'Revoke A phone' }).waitFor({ state: 'detached' })
 
   const programs = page.getByRole('button', { name: /^Revoke test/ })
@@ -66,7 +67,7 @@ test('devices lists browsers and programs; one that is revoked ends at once, wit
   await page.getByText('You are signed out here.').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await page.getByText('You are signed out, and nothing').waitFor()
-  assert.deepEqual(await desk.context.cookies(), [])
+  await becomes(() => desk.context.cookies(), [])
   await desk.end()
   await phone.end()
 })

@@ -49,8 +49,11 @@ export const viewsOf = (house: House, benId: number): string[] => [
 ]
 
 export async function go(page: Page, view: string): Promise<void> {
-  await page.evaluate((to) => {
+  await page.evaluate(async (to) => {
+    if (location.hash === to) return
+    const changed = new Promise((resolve) => addEventListener('hashchange', resolve, { once: true }))
     location.hash = to
+    await changed // the page has rendered: its listener is older
   }, view)
   await page.waitForFunction(
     () =>

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { becomes } from '../../console/browser.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import { ask, chatPid, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { visitInFirefox } from './firefox.ts'
@@ -43,7 +44,7 @@ test('joined, read, answered, reacted, searched, started without the server, sig
   await page.locator('.compose textarea').fill('The **second** one.')
   await click('button', 'Send')
   await page.locator('article ::-p-xpath(.//strong[.="second"])').wait()
-  assert.deepEqual((await house.saidIn('backups')).at(-1), 'The **second** one.')
+  await becomes(async () => (await house.saidIn('backups')).at(-1), 'The **second** one.')
 
   await page.locator('article ::-p-text(Which one?)').hover()
   await click('button', 'Add a reaction')
@@ -86,9 +87,9 @@ test('joined, read, answered, reacted, searched, started without the server, sig
   await page.locator('summary[aria-label=Menu]').click()
   await click('button', 'Sign out')
   await seeText('You are signed out')
-  assert.deepEqual(await page.browserContext().cookies(), [])
-  assert.deepEqual(await page.evaluate(() => indexedDB.databases()), [])
-  assert.deepEqual(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0)
+  await becomes(() => page.browserContext().cookies(), [])
+  await becomes(() => page.evaluate(() => indexedDB.databases()), [])
+  await becomes(() => page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0)
 
   await fill('textbox', 'E-mail', OWNER)
   await page.locator('input[type=password]').fill(OWNER_PASSWORD)

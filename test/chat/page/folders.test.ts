@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
@@ -39,15 +40,7 @@ const shown = (page: Page, where: 'nav' | 'main') =>
     where,
   )
 
-async function until(page: Page, where: 'nav' | 'main', wanted: string[]): Promise<void> {
-  const deadline = Date.now() + 30_000
-  for (let found: string[] = []; ; ) {
-    found = await shown(page, where)
-    if (JSON.stringify(found) === JSON.stringify(wanted)) return
-    if (Date.now() > deadline) assert.deepEqual(found, wanted)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
+const until = (page: Page, where: 'nav' | 'main', wanted: string[]) => becomes(() => shown(page, where), wanted)
 
 test('channels lie under the names of their folders, in the order of the folders, and move with events', async () => {
   await moveTo('boats', 'Sea')

@@ -80,6 +80,7 @@ test('a first day in German: joined, read, answered, searched, signed out', asyn
   await page.getByText(words.resultCount(2)).waitFor()
   await look(page, 'search')
   await page.keyboard.press('Escape')
+  await heading(page, words.inbox)
   await page.getByLabel(words.menu).click()
   await look(page, 'menu')
   await page.getByRole('button', { name: words.signOut }).click()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { OWNER, OWNER_PASSWORD } from '../../../tools/bench/chat-serve.ts'
-import { launchBrowser } from '../../console/browser.ts'
+import { becomes, launchBrowser } from '../../console/browser.ts'
 import { startBenchChat } from './bench-chat.ts'
 import { signIn, visitPage } from './browser.ts'
 import { until } from './stored.ts'
@@ -82,8 +82,8 @@ test('Home and End lead to the very ends of a list', async () => {
   await list.focus()
   await scrollTo(page, BEFORE_END_PX)
   await page.keyboard.press('Home')
-  assert.equal(await list.evaluate((box) => box.scrollTop), 0)
-  assert.equal(await focusedId(page), long.first)
+  await becomes(() => list.evaluate((box) => box.scrollTop), 0)
+  await becomes(() => focusedId(page), long.first)
   await page.evaluate((to) => {
     location.hash = to
   }, `${long.address}/near/${long.newest}`)
@@ -91,8 +91,8 @@ test('Home and End lead to the very ends of a list', async () => {
   await list.focus()
   await scrollTo(page, await list.evaluate((box, left) => box.scrollHeight - box.clientHeight - left, BEFORE_END_PX))
   await page.keyboard.press('End')
-  assert.ok((await list.evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)) < 1)
-  assert.equal(await focusedId(page), long.newest)
+  await becomes(() => list.evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop < 1), true)
+  await becomes(() => focusedId(page), long.newest)
   await here.end()
 })
 
@@ -116,11 +116,9 @@ test('PageUp moves by a page while older messages are inserted, and PageDown mov
   const before = await top()
   await page.keyboard.press('PageUp')
   await until(async () => (await messagesIn(page)) > count, 'no message was inserted')
+  await until(async () => (await top()) - before >= PAGE_SHARE_MIN * height, 'the list does not move by a page')
   await settled(page)
-  const by = (await top()) - before
-  assert.ok(by >= PAGE_SHARE_MIN * height, `${by} of ${height} px`)
   await page.keyboard.press('PageDown')
-  await settled(page)
-  assert.ok(Math.abs((await top()) - before) <= 1)
+  await until(async () => Math.abs((await top()) - before) <= 1, 'the list does not move back')
   await here.end()
 })

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { ADMIN, expect, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { visitTopic } from './browser.ts'
 import { untilColored } from './colored.ts'
@@ -54,6 +55,6 @@ test('after a lock no tab has words of the chat in memory; after the unlock they
   for (const [number, tab] of tabs.entries()) assert.deepEqual(findIn(await heapOf(tab)), [], `tab ${number}`)
   await expect(204, house.coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
   for (const tab of tabs) assert.match(await tab.getByRole('article').innerText(), new RegExp(WORD))
-  assert.equal(await box(page).inputValue(), 'half a sentence')
+  await becomes(() => box(page).inputValue(), 'half a sentence')
   await here.end()
 })

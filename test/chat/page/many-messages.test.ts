@@ -41,7 +41,7 @@ async function callsWith(t: TestContext, messages: number) {
   page.on('request', () => open++)
   page.on('requestfinished', () => open--)
   page.on('requestfailed', () => open--)
-  await signIn(page, OWNER.email, OWNER_PASSWORD)
+  await signIn(page, OWNER.email, OWNER_PASSWORD, false) // a device of the user fetches messages to store them
   const callsFor = async (address: string, shown: string) => {
     await until(async () => open <= 1, 'a request goes on') // the page always waits for events
     const before = here.requests.length

@@ -9,13 +9,14 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { startProfile } from '../../../tools/browser.ts'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, chatPid, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { addBen, BEN, BEN_PASSWORD } from './ben.ts'
 import { signIn, visitPage } from './browser.ts'
 import { openHouse } from './house.ts'
 import { findInProfile } from './profile-files.ts'
-import { cachedCount } from './stored.ts'
+import { cachedCount, until } from './stored.ts'
 
 const DAYS = 14 // unless an owner sets another number
 const { browser, house } = await openHouse()
@@ -46,14 +47,7 @@ const stored = (page: Page) =>
 const NOTHING = { databases: 0, caches: 0, workers: 0 }
 const ALL = { databases: 1, caches: 1, workers: 1 }
 
-async function untilStored(page: Page, wanted: typeof ALL): Promise<void> {
-  for (let round = 0; ; round++) {
-    const now = await stored(page)
-    if (JSON.stringify(now) === JSON.stringify(wanted)) return
-    assert.ok(round < 300, JSON.stringify(now))
-    await sleep(100)
-  }
-}
+const untilStored = (page: Page, wanted: typeof ALL) => becomes(() => stored(page), wanted)
 
 /** A browser that trusts the server, is signed in, and can start without it. */
 async function openDevice(topic: string, email = OWNER, password = OWNER_PASSWORD) {
@@ -83,10 +77,7 @@ test('with the server held back the stored inbox and conversation are shown; wha
   const device = await openDevice('kept')
   const { page, profile } = device
   await article(page, 'zebra words').waitFor()
-  for (let round = 0; (await cachedCount(page)) < 3; round++) {
-    assert.ok(round < 300, 'state and two conversations are not stored')
-    await sleep(100)
-  }
+  await until(async () => (await cachedCount(page)) >= 3, 'state and two conversations are not stored')
   assert.ok(id > 0)
   await device.end()
 

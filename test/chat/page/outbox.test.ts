@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
@@ -40,12 +41,17 @@ test('the network cut before and after the commit at each of 20 sends, and the p
   here.mayBeAway = true
   await signIn(page, OWNER, OWNER_PASSWORD)
   await openTopic(page, 'cuts')
+  let release = () => {}
+  const areEntered = new Promise<void>((resolve) => {
+    release = resolve
+  })
   const tries = new Map<string, number>()
   const answers: number[] = []
   let lives = 1
   await page.route('**/api/v1/messages', async (route) => {
     const request = route.request()
     if (!isSend(request.method(), request.url())) return route.fallback()
+    await areEntered
     const key = request.headers()['idempotency-key']!
     const number = tries.get(key) ?? 0
     tries.set(key, number + 1)
@@ -65,7 +71,8 @@ test('the network cut before and after the commit at each of 20 sends, and the p
   }
   const all = Array.from({ length: 20 }, (_, number) => `message ${number}`)
   for (const text of all) await enter(page, text)
-  assert.ok((await onItsWay(page).count()) > 10)
+  await becomes(() => onItsWay(page).count(), all.length)
+  release()
   for (let round = 0; (await house.saidIn('cuts')).length < all.length; round++) {
     assert.ok(round < 600, `${[...tries.values()]}`)
     await sleep(500)
@@ -80,7 +87,7 @@ test('the network cut before and after the commit at each of 20 sends, and the p
   assert.deepEqual(await house.saidIn('cuts'), all)
   await page.reload()
   await page.getByText('message 19', { exact: true }).waitFor()
-  assert.deepEqual(await page.locator('.message .content').allTextContents(), all)
+  await becomes(() => page.locator('.message .content').allTextContents(), all)
   await here.end()
 })
 
@@ -103,7 +110,7 @@ test('what waits when the browser is closed is sent once by the next page, and n
   await again.page.getByRole('article').filter({ hasText: 'zebra words on their way' }).waitFor()
   await onItsWay(again.page).waitFor({ state: 'detached' })
   assert.deepEqual(await house.saidIn('closed'), ['zebra words on their way'])
-  assert.equal(await box(again.page).inputValue(), 'giraffe words of a draft')
+  await becomes(() => box(again.page).inputValue(), 'giraffe words of a draft')
   await again.end()
   for (const word of ['zebra words', 'giraffe words']) assert.deepEqual(findInProfile(profile, word), [])
   rmSync(profile, { recursive: true })
@@ -161,7 +168,7 @@ test('a killed browser loses nothing that was typed a moment before', async () =
   await openTopic(again.page, 'killed')
   await again.page.getByRole('article').filter({ hasText: 'sent and never answered' }).waitFor()
   await onItsWay(again.page).waitFor({ state: 'detached' })
-  assert.equal(await box(again.page).inputValue(), 'half a sen')
+  await becomes(() => box(again.page).inputValue(), 'half a sen')
   assert.deepEqual(await house.saidIn('killed'), ['sent and never answered'])
   await again.end()
   rmSync(profile, { recursive: true })
@@ -188,7 +195,7 @@ test('a refused message stays with the words of the server: edit, try again, dis
   await onItsWay(page).nth(1).waitFor({ state: 'detached' })
   await box(page).fill('typed meanwhile')
   await page.getByRole('button', { name: 'Edit' }).click()
-  assert.equal(await box(page).inputValue(), 'first text\n\ntyped meanwhile')
+  await becomes(() => box(page).inputValue(), 'first text\n\ntyped meanwhile')
   await onItsWay(page).waitFor({ state: 'detached' })
   await box(page).press('Control+Enter')
   await page.getByText('You may not write here').waitFor()
@@ -212,9 +219,11 @@ test('drafts are the same on two devices, and gone from both once they are sent'
   await one.page.waitForFunction(() => document.querySelector('textarea')?.value.endsWith('on the phone'))
   await box(other.page).press('Control+Enter')
   await one.page.waitForFunction(() => document.querySelector('textarea')?.value === '')
-  const { body } = await ask(house.port, 'GET', '/drafts', { as: house.owner })
-  assert.equal(body.drafts.filter(({ topic }: { topic: string }) => topic === 'two devices').length, 0)
-  assert.deepEqual(await house.saidIn('two devices'), ['begun at the desk, ended on the phone'])
+  await becomes(async () => {
+    const { body } = await ask(house.port, 'GET', '/drafts', { as: house.owner })
+    return body.drafts.filter(({ topic }: { topic: string }) => topic === 'two devices').length
+  }, 0)
+  await becomes(() => house.saidIn('two devices'), ['begun at the desk, ended on the phone'])
   const left = await one.page.evaluate(() => indexedDB.databases())
   assert.deepEqual(left, [], 'a session that is not remembered keeps something')
   await one.end()
@@ -227,13 +236,10 @@ test('after sign-out no database is left', async () => {
   await openTopic(here.page, 'left')
   await box(here.page).fill('typed and left')
   const names = () => here.page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))
-  assert.deepEqual(await names(), ['coffer-chat'])
+  await becomes(names, ['coffer-chat'])
   await here.page.getByLabel('Menu').click()
   await here.page.getByRole('button', { name: 'Sign out' }).click()
   await here.page.getByText('You are signed out').waitFor()
-  for (let round = 0; (await names()).length > 0; round++) {
-    assert.ok(round < 100)
-    await sleep(100)
-  }
+  await becomes(names, [])
   await here.end()
 })

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { addBen, BEN, BEN_PASSWORD, type Ben } from './ben.ts'
@@ -157,7 +158,7 @@ test('channels are joined and left, and an archived one goes from the list', asy
   await owner.page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
   await heading(owner.page, 'Channels')
   await owner.page.getByRole('link', { name: 'Settings of ops' }).waitFor()
-  assert.equal(await owner.page.getByRole('link', { name: 'Settings of old' }).count(), 0)
+  await owner.page.getByRole('link', { name: 'Settings of old' }).waitFor({ state: 'detached' })
   await here.end()
   await owner.end()
 })
@@ -186,13 +187,13 @@ test('a search completes its operators by keys, shows highlights, and leads to t
   await look(page, 'search with suggestions')
   await field.press('Tab')
   await complete('oli', 'sender:Olivia Owner')
-  assert.equal(await field.inputValue(), 'channel:ops sender:"Olivia Owner" ')
+  await becomes(() => field.inputValue(), 'channel:ops sender:"Olivia Owner" ')
   await field.pressSequentially('restore')
   await field.press('Enter')
   const result = page.getByRole('listitem').filter({ hasText: 'then count' })
   await result.locator('.highlight').getByText('Restore').waitFor()
-  assert.equal(await page.locator('.result').count(), 1)
-  assert.equal(await field.inputValue(), 'channel:ops sender:me restore')
+  await becomes(() => page.locator('.result').count(), 1)
+  await becomes(() => field.inputValue(), 'channel:ops sender:me restore')
   await look(page, 'results')
   await result.getByRole('link', { name: '#ops > drills' }).click()
   await heading(page, 'drills')
@@ -202,10 +203,10 @@ test('a search completes its operators by keys, shows highlights, and leads to t
   await field.fill('needle')
   await field.press('Enter')
   await page.getByText('needle number 59').waitFor()
-  assert.equal(await page.locator('.result').count(), 50)
+  await becomes(() => page.locator('.result').count(), 50)
   await page.getByRole('button', { name: 'Older ones' }).click()
   await page.getByText('needle number 0', { exact: true }).waitFor()
-  assert.equal(await page.locator('.result').count(), 60)
+  await becomes(() => page.locator('.result').count(), 60)
   await field.fill('nothing-has-this-word')
   await field.press('Enter')
   await page.getByText('No message matches.').waitFor()

@@ -16,6 +16,7 @@ import type { BrowserContext, Page, Worker } from 'playwright-core'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../../firmware/crypto/tls/identity.ts'
 import { openProxy } from '../../acme/support/whole.ts'
+import { becomes, WAIT_MS_MAX } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ADMIN, expect, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { type Account, ask, askUntil, keyOf, OWNER, OWNER_PASSWORD, reach } from '../support/process.ts'
@@ -67,10 +68,8 @@ const setPush = (content: boolean | null) =>
   )
 
 async function until(isDone: () => boolean | Promise<boolean>): Promise<void> {
-  for (let round = 0; !(await isDone()); round++) {
-    assert.ok(round < 300, house.coffer.output())
-    await sleep(100)
-  }
+  for (const deadline = performance.now() + WAIT_MS_MAX; !(await isDone()); await sleep(100))
+    assert.ok(performance.now() < deadline, house.coffer.output())
 }
 
 type Subscribed = ReturnType<typeof newBrowser>
@@ -285,7 +284,7 @@ test('in an open tab a click shows the conversation; a lock closes all, and show
   await until(async () => (await shown()).some(({ body }) => body === 'while a tab is open'))
   await click((await shown()).at(-1)!.tag)
   await page.getByRole('heading', { name: 'Ben Becker', level: 1 }).waitFor()
-  assert.deepEqual(await shown(), [])
+  await becomes(shown, [])
 
   const { id: read } = await toOwner('read in the tab')
   const { id: second } = await toOwner('before the lock')
@@ -381,6 +380,6 @@ test('a subscription that the push service has forgotten is made anew at the nex
   await openNotifications(page)
   await page.getByLabel('Notify me in this browser').uncheck()
   await until(async () => !(await subscribed()))
-  assert.equal(await page.evaluate(() => localStorage.getItem('pushed')), null)
+  await becomes(() => page.evaluate(() => localStorage.getItem('pushed')), null)
   await here.end()
 })

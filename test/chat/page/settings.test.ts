@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { signIn, visitPage } from './browser.ts'
@@ -83,8 +84,9 @@ test('name, picture and status change for everybody at once', async () => {
     .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: Buffer.from(picture) })
   await page.waitForFunction((old) => document.querySelector('.face.huge')?.getAttribute('src') !== old, before)
   assert.equal((await me()).avatar_version > 1, true)
+  const own = await page.locator('.face.huge').getAttribute('src')
   await page.getByRole('button', { name: 'Remove the picture' }).click()
-  await page.waitForFunction((old) => document.querySelector('.face.huge')?.getAttribute('src') !== old, before)
+  await page.waitForFunction((old) => document.querySelector('.face.huge')?.getAttribute('src') !== old, own)
   await page.getByRole('button', { name: 'Emoji of the status' }).click()
   await page.getByLabel('Find an emoji').fill('palm_tree')
   await page.getByRole('button', { name: 'palm_tree' }).click()
@@ -92,11 +94,14 @@ test('name, picture and status change for everybody at once', async () => {
   await page.getByRole('button', { name: 'Set the status' }).click()
   await saved(page)
   const { user_id: id } = await me()
-  const { status } = (await ask(house.port, 'GET', `/users/${id}/status`, { as: house.owner })).body
-  assert.deepEqual([status.status_text, status.emoji_name], ['by the sea', 'palm_tree'])
+  const status = async () => (await ask(house.port, 'GET', `/users/${id}/status`, { as: house.owner })).body.status
+  await becomes(async () => {
+    const { status_text: text, emoji_name: emoji } = await status()
+    return [text, emoji]
+  }, ['by the sea', 'palm_tree'])
   await page.getByRole('button', { name: 'Clear it' }).click()
   await page.waitForFunction(() => document.querySelector<HTMLInputElement>('form input')?.value === '')
-  assert.deepEqual((await ask(house.port, 'GET', `/users/${id}/status`, { as: house.owner })).body.status, {})
+  await becomes(status, {})
   await here.end()
 })
 
@@ -106,7 +111,7 @@ test('settings of every kind are saved at once, also on another device; a refuse
   const { page } = here
   await section(other.page, 'Display')
   await section(page, 'Display')
-  assert.equal(await page.getByLabel('Enter sends a message').isChecked(), false)
+  await becomes(() => page.getByLabel('Enter sends a message').isChecked(), false)
   await page.getByLabel('Enter sends a message').check()
   await other.page.waitForFunction(() =>
     [...document.querySelectorAll('label')].some(
@@ -123,12 +128,17 @@ test('settings of every kind are saved at once, also on another device; a refuse
   await page.getByLabel('E-mail', { exact: true }).fill('no address')
   await page.getByLabel('E-mail', { exact: true }).press('Enter')
   await page.getByRole('alert').getByText('Not saved').waitFor()
-  const now = await settingsOf()
-  assert.equal(now.enter_sends, true)
-  assert.equal(now.timezone, 'Europe/Berlin')
-  assert.equal(now.twenty_four_hour_time, false)
-  assert.equal(now.pm_content_in_desktop_notifications, false)
-  assert.equal(now.automatically_follow_topics_policy, 4)
+  const wanted: Record<string, unknown> = {
+    enter_sends: true,
+    timezone: 'Europe/Berlin',
+    twenty_four_hour_time: false,
+    pm_content_in_desktop_notifications: false,
+    automatically_follow_topics_policy: 4,
+  }
+  await becomes(async () => {
+    const now = await settingsOf()
+    return Object.fromEntries(Object.keys(wanted).map((name) => [name, now[name]]))
+  }, wanted)
   await here.end()
   await other.end()
 })
@@ -168,9 +178,9 @@ test('alert words, muted topics, files and bots are listed, added and removed', 
   await page.getByRole('button', { name: 'Delete fire' }).click()
   await page.getByRole('button', { name: 'Delete fire' }).waitFor({ state: 'detached' })
   await page.getByText('flood').waitFor()
-  assert.deepEqual((await ask(house.port, 'GET', '/users/me/alert_words', { as: house.owner })).body.alert_words, [
-    'flood',
-  ])
+  const alertWords = async () =>
+    (await ask(house.port, 'GET', '/users/me/alert_words', { as: house.owner })).body.alert_words
+  await becomes(alertWords, ['flood'])
   await section(page, 'Muted and followed')
   await page.getByRole('listitem').filter({ hasText: 'muted things' }).getByRole('button', { name: 'Reset' }).click()
   await page.getByText('You follow and mute no topic.').waitFor()

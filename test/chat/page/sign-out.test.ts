@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { ask } from '../support/process.ts'
 import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
@@ -32,7 +33,7 @@ test('the page says that it is signed out, though the waiting poll is refused fi
   assert.equal((await ask(house.port, 'DELETE', `/users/me/api_keys/${id}`, { as: house.owner })).status, 200)
   await poll
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-  assert.equal(await page.getByText(SIGNED_OUT).count(), 1)
+  await becomes(() => page.getByText(SIGNED_OUT).count(), 1)
   await request.continue()
   await end()
 })

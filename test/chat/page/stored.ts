@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WAIT_MS_MAX } from '../../console/browser.ts'
 
 const ROUND_MS = 100
-const ROUNDS_MAX = 300
 
 type Store = 'cache' | 'records'
 
@@ -30,8 +30,6 @@ export const textCount = (page: Page): Promise<number> => countIn(page, 'records
 export const cachedCount = (page: Page): Promise<number> => countIn(page, 'cache')
 
 export async function until(isDone: () => Promise<boolean>, what: string): Promise<void> {
-  for (let round = 0; !(await isDone()); round++) {
-    assert.ok(round < ROUNDS_MAX, what)
-    await sleep(ROUND_MS)
-  }
+  for (const deadline = performance.now() + WAIT_MS_MAX; !(await isDone()); await sleep(ROUND_MS))
+    assert.ok(performance.now() < deadline, what)
 }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../../console/browser.ts'
+import { becomes, launchBrowser } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { buildForTests } from '../../support/build.ts'
@@ -62,7 +62,7 @@ const write = async (page: Page, text: string) => {
   await box.fill(text)
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('article').filter({ hasText: text }).waitFor()
-  assert.equal(await box.inputValue(), '')
+  await becomes(() => box.inputValue(), '')
 }
 
 const sidebar = (page: Page) => page.getByRole('navigation')
@@ -139,7 +139,7 @@ test('invited, joined, read, answered, signed out: both sides see it at once, an
   await page.getByLabel('Menu').click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByText('You are signed out').waitFor()
-  assert.deepEqual(await ben.context.cookies(), [])
+  await becomes(() => ben.context.cookies(), [])
   assert.ok(!(await page.content()).includes('its first message'))
   await ben.context.addCookies([cookie!])
   await page.reload()
@@ -162,7 +162,7 @@ test('a revoked session empties the page within its next request', async () => {
   const { id } = keys.findLast(({ device }: { device: string | null }) => device !== null)
   assert.equal((await ask(port, 'DELETE', `/users/me/api_keys/${id}`, { as: owner })).status, 200)
   await here.page.getByText('This session has ended').waitFor()
-  assert.deepEqual(await here.context.cookies(), [])
+  await becomes(() => here.context.cookies(), [])
   await here.end()
 })
 
@@ -188,7 +188,7 @@ test('a lock shows Sealed and nothing of the chat; after the unlock the page and
   assert.equal(manifest.name, 'Coffer')
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
   await page.getByText('words that nobody sees').waitFor()
-  assert.equal(await page.getByRole('textbox', { name: /^Message/ }).inputValue(), 'half a sentence')
+  await becomes(() => page.getByRole('textbox', { name: /^Message/ }).inputValue(), 'half a sentence')
   await other.page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await write(page, 'half a sentence, and the rest')
   await here.end()

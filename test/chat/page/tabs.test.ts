@@ -5,10 +5,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page, Request } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { ADMIN, expect, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
+import { until } from './stored.ts'
 
 const TABS = 5
 const { browser, house } = await openHouse()
@@ -40,10 +42,7 @@ function watch(context: BrowserContext) {
     },
     /** The tab whose poll waits. */
     leader: async (): Promise<Page> => {
-      for (let round = 0; pollers().length !== 1; round++) {
-        assert.ok(round < 200, `${pollers().length} polls wait`)
-        await sleep(100)
-      }
+      await becomes(() => pollers().length, 1)
       return pollers()[0]!
     },
   }
@@ -90,7 +89,7 @@ test('five tabs hold one waiting poll; the others go on when it ends, when the q
   assert.notEqual(calls.queue, queue)
   await house.say('tabs', 'and all hear on')
   await shows(left, 'and all hear on')
-  for (const page of left) assert.match(await box(page).inputValue(), /^typed in \d$/)
+  for (const page of left) await becomes(async () => /^typed in \d$/.test(await box(page).inputValue()), true)
   await here.end()
 })
 
@@ -101,6 +100,7 @@ test('a lock empties every tab; after the unlock the same queue goes on, and the
   const pages = await openTabs(here.page, here.context)
   await house.say('locked tabs', 'words that nobody sees')
   await shows(pages, 'words that nobody sees')
+  await calls.leader()
   const queue = calls.queue
   for (const [number, page] of pages.entries()) await box(page).fill(`half a sentence ${number}`)
 
@@ -113,7 +113,7 @@ test('a lock empties every tab; after the unlock the same queue goes on, and the
   await shows(pages, 'words that nobody sees')
   await house.say('locked tabs', 'said after the unlock')
   await shows(pages, 'said after the unlock')
-  for (const [number, page] of pages.entries()) assert.equal(await box(page).inputValue(), `half a sentence ${number}`)
+  for (const [number, page] of pages.entries()) await becomes(() => box(page).inputValue(), `half a sentence ${number}`)
   await calls.leader()
   assert.deepEqual([calls.registered, calls.queue], [0, queue])
   await here.end()
@@ -131,10 +131,7 @@ test('a tab that does not answer is not waited for', async () => {
     BroadcastChannel.prototype.postMessage = () => {} // as if the browser had suspended the tab
   })
   await other.evaluate(() => dispatchEvent(new Event('online')))
-  for (let round = 0; (await calls.leader()) !== other; round++) {
-    assert.ok(round < 300)
-    await sleep(100)
-  }
+  await until(async () => (await calls.leader()) === other, 'the other tab does not lead')
   await house.say('silent', 'for both')
   await shows(pages, 'for both')
   await here.end()
@@ -158,7 +155,7 @@ test('a message that waits is shown by all tabs and sent by one, also when its o
     await box(page!).press('Control+Enter')
     await shows([first!, second!, third!], text!)
   }
-  assert.equal(await onItsWay(first!).count(), texts.length)
+  await becomes(() => onItsWay(first!).count(), texts.length)
   await second!.close()
   isCut = false
   await first!.evaluate(() => dispatchEvent(new Event('online')))
@@ -185,15 +182,12 @@ test('a refused message is discarded in all tabs, and a draft of one tab is not 
 
   await box(first!).fill('a draft of the first')
   const [, , third] = await openTabs(first!, here.context, 3)
-  assert.equal(await box(third!).inputValue(), 'a draft of the first')
+  await becomes(() => box(third!).inputValue(), 'a draft of the first')
   const stored = async () => {
     const { drafts } = await first!.evaluate(async () => (await fetch('/api/v1/drafts')).json())
     return drafts.filter(({ topic }: { topic: string }) => topic === 'shared').map(({ content }: never) => content)
   }
-  for (let round = 0; (await stored()).length === 0; round++) {
-    assert.ok(round < 100)
-    await sleep(100)
-  }
+  await until(async () => (await stored()).length > 0, 'the draft is not stored')
   await sleep(3000) // a second one would come two seconds after the last key
   assert.deepEqual(await stored(), ['a draft of the first'])
   await here.end()

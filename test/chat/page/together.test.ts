@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { type Account, ask, OWNER, OWNER_PASSWORD } from '../support/process.ts'
 import { addBen, BEN, BEN_PASSWORD, type Ben } from './ben.ts'
@@ -61,7 +62,7 @@ test('typing shows on the other side; ten keys tell it once, and an empty box en
   await other.page.getByRole('button', { name: 'Send' }).click()
   await olivia.page.getByRole('article').filter({ hasText: 'sent' }).waitFor()
   await notice.waitFor({ state: 'detached' })
-  assert.deepEqual(other.ops(), ['start', 'stop', 'start', 'stop'])
+  await becomes(other.ops, ['start', 'stop', 'start', 'stop'])
   assert.ok(other.told.every(({ type, topic: of }) => type === undefined || (type === 'channel' && of === 'drill')))
 
   await other.page.getByRole('article').filter({ hasText: 'sent' }).hover()
@@ -138,7 +139,7 @@ test('presence is shown in lists, on profiles and in direct conversations, and r
   await heading(hidden.page, 'People')
   await hidden.page.mouse.move(100, 100)
   await hidden.page.keyboard.press('Tab')
-  assert.ok(hidden.told.length > 0)
+  await becomes(() => hidden.told.length > 0, true)
   assert.ok(hidden.told.every(({ status, new_user_input: input }) => status === 'idle' && input === 'false'))
   await set(ben, { presence_enabled: 'true' })
   await hidden.end()
@@ -146,8 +147,7 @@ test('presence is shown in lists, on profiles and in direct conversations, and r
   await page.reload()
   await heading(page, 'Ben Becker')
   await page.bringToFront()
-  const last = olivia.told.at(-1)!
-  assert.equal(last.status, 'active')
-  assert.match(last.last_update_id!, /^\d+$/)
+  await becomes(() => olivia.told.at(-1)?.status, 'active')
+  assert.match(olivia.told.at(-1)!.last_update_id!, /^\d+$/)
   await olivia.end()
 })

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { becomes } from '../../console/browser.ts'
 import { ask } from '../support/process.ts'
 import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
@@ -18,11 +19,11 @@ test('a task whose strike is refused has no check mark', async () => {
   const task = page.getByRole('checkbox', { name: 'Spare box' })
   await task.click()
   await page.getByText('refused here').waitFor()
-  assert.equal(await task.isChecked(), false)
+  await becomes(() => task.isChecked(), false)
   await page.unroute('**/api/v1/submessage')
   await task.click()
   await page.locator('.done', { hasText: 'Spare box' }).waitFor()
-  assert.equal(await task.isChecked(), true)
+  await becomes(() => task.isChecked(), true)
   await end()
 })
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { becomes } from '../../console/browser.ts'
 import { examineAll } from '../../console/examine.ts'
 import { ask } from '../support/process.ts'
 import { visitTopic } from './browser.ts'
@@ -49,7 +50,7 @@ test('a message is edited in its place; an edit of another device is not written
   }
   await begin('the frist text')
   await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Text of the message')
-  assert.equal(await field.inputValue(), 'the frist text')
+  await becomes(() => field.inputValue(), 'the frist text')
   await examineAll(page, 'an edit')
   await page.setViewportSize({ width: 1280, height: 860 })
   await field.fill('the first text')
@@ -57,6 +58,7 @@ test('a message is edited in its place; an edit of another device is not written
   await article(page, 'the first text').getByText('(edited)').waitFor()
   assert.equal((await messageOf(id)).content, 'the first text')
   await begin('the first text')
+  await becomes(() => field.inputValue(), 'the first text')
   await field.fill('the first text, here')
   await ask(house.port, 'PATCH', `/messages/${id}`, { as: house.owner, form: { content: 'the first text, elsewhere' } })
   await page.getByRole('button', { name: 'Save' }).click()
@@ -77,6 +79,7 @@ test('a quote names its author, links to the message, and keeps fences apart; a 
   await article(page, 'look:').hover()
   await page.getByRole('button', { name: 'Quote' }).click()
   await page.waitForFunction(() => document.querySelector('form.compose textarea') === document.activeElement)
+  await becomes(async () => (await box(page).inputValue()).endsWith('````\n'), true)
   const text = await box(page).inputValue()
   assert.match(
     text,
@@ -107,10 +110,10 @@ test('names of people, channels, topics and emoji are completed by keys, and the
   await complete('#op', '#ops')
   await complete('#ops>kno', 'a known topic')
   await complete(':octop', ':octopus:')
-  assert.equal(await box(page).inputValue(), '@**Olivia Owner** #**ops** #**ops>a known topic** :octopus: ')
+  await becomes(() => box(page).inputValue(), '@**Olivia Owner** #**ops** #**ops>a known topic** :octopus: ')
   await box(page).fill('')
   await complete('/po', '/poll')
-  assert.equal(await box(page).inputValue(), '/poll ')
+  await becomes(() => box(page).inputValue(), '/poll ')
   await box(page).fill('@oli')
   await box(page).press('End')
   await box(page).pressSequentially('v')
@@ -153,6 +156,7 @@ test('files come by picker, paste and drop, and their links are sent with the me
   await page.setViewportSize({ width: 1280, height: 860 })
   await box(page).press('Control+Enter')
   await page.getByRole('link', { name: 'dropped.txt' }).waitFor()
+  await becomes(async () => (await house.saidIn('files')).length, 1)
   const [content] = await house.saidIn('files')
   for (const name of ['plan.txt', 'b _x_.txt', 'pasted.txt', 'dropped.txt'])
     assert.ok(content!.includes(`[${name}](/user_uploads/`), content)
@@ -183,7 +187,7 @@ test('a canceled upload leaves nothing in the text, and a refused one says why',
   await page.getByRole('button', { name: 'Remove a.txt' }).click()
   await page.getByRole('list', { name: 'Files' }).waitFor({ state: 'detached' })
   release()
-  assert.equal(await box(page).inputValue(), 'not sent while a file is on its way')
+  await becomes(() => box(page).inputValue(), 'not sent while a file is on its way')
   await page.unroute('**/api/v1/user_uploads')
   await page.route('**/api/v1/user_uploads', (route) =>
     route.fulfill({ status: 400, json: { result: 'error', code: 'BAD_REQUEST', msg: 'There is no room' } }),
@@ -268,7 +272,7 @@ test('a message is scheduled and another one remembered', async () => {
   await page.getByLabel('When').fill('2099-01-02T09:00')
   await page.getByRole('dialog').getByRole('button', { name: 'Schedule' }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  assert.equal(await box(page).inputValue(), '')
+  await becomes(() => box(page).inputValue(), '')
   const { scheduled_messages: all } = (await ask(house.port, 'GET', '/scheduled_messages', { as: house.owner })).body
   assert.deepEqual(
     all.map(({ content, topic }: { content: string; topic: string }) => [content, topic]),
@@ -295,7 +299,7 @@ test('by keys alone: from the box to a message, its reaction, and back', async (
   const { page } = here
   await article(page, 'second of the keys').focus()
   await page.keyboard.press('ArrowUp')
-  assert.match((await page.evaluate(() => document.activeElement?.textContent))!, /first of the keys/)
+  await page.waitForFunction(() => document.activeElement?.textContent?.includes('first of the keys'))
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.getByLabel('Find an emoji').waitFor()
