@@ -24,6 +24,8 @@ interface Draft {
   isChanged: boolean
   /** The last texts sent to the server from here: their events may arrive late. */
   written: readonly string[]
+  /** Text of the message that is edited, as it was when the edit began. It is stored with the typed text. */
+  base?: string
 }
 
 interface KeptDraft extends Omit<Draft, 'text'> {
@@ -61,6 +63,17 @@ export function setDraft(key: string, text: string, conversation: ConversationRe
   plan(key, text === '' ? 0 : AFTER_LAST_KEY_MS)
   return keepDraft(key, draft)
 }
+
+/** Begins the edit of a message. Resolves as `setDraft` does. */
+export function beginEdit(key: string, base: string): Promise<void> {
+  draftOf(key)
+  const draft = drafts.get(key)
+  if (draft !== undefined) draft.base = base
+  return setDraft(key, base)
+}
+
+/** Text that the edit was begun with; undefined without an edit. */
+export const baseOf = (key: string): string | undefined => drafts.get(key)?.base
 
 /** `change` gets what is written for the conversation. */
 export function changeDraft(conversation: ConversationRef, change: (typed: string) => string): Promise<void> {

@@ -1,4 +1,7 @@
-/** Edits one's own message in place. The typed text stays until it is saved or discarded. */
+/**
+ * Edits one's own message in place. The typed text stays until it is saved or discarded, and is saved only over the text that the edit
+ * began with.
+ */
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
@@ -6,7 +9,7 @@ import { Action } from '../../web/controls.tsx'
 import { useRun } from '../../web/run.ts'
 import { call } from '../api.ts'
 import { noteFailure } from '../connection.ts'
-import { draftOf, setDraft } from '../drafts.ts'
+import { baseOf, beginEdit, draftOf, setDraft } from '../drafts.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReceivedMessage } from '../model/types.ts'
 import { fetchContent } from '../quote.ts'
@@ -20,14 +23,18 @@ export function EditMessage(props: { realm: RealmView; message: ReceivedMessage;
   const { id, type } = message
   const key = `edit ${id}`
   const text = draftOf(key)
-  /** The server's text; null until it is loaded. */
+  /** The server's text when the edit began; null until it is loaded. */
   const before = useSignal<string | null>(null)
   const field = useRef<HTMLTextAreaElement>(null)
   const run = useRun()
   useEffect(() => {
     void run.start(words.loading, async () => {
-      before.value = await fetchContent(id)
-      if (text.value === '') await setDraft(key, before.value)
+      const now = await fetchContent(id)
+      const base = baseOf(key)
+      const isTyped = text.value !== '' && text.value !== base
+      // A text without a base is of an earlier version of this page: no base lets it be saved over what it may not know.
+      before.value = isTyped ? (base ?? '') : now
+      if (!isTyped) await beginEdit(key, now)
     })
   }, [id])
   useEffect(() => stopTyping, [id])

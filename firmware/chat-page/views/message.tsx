@@ -1,16 +1,21 @@
 /** One message: sender, time, content, reactions, and actions while it is pointed at or focused. */
 
+import type { ComponentProps } from 'preact'
+import { Action } from '../../web/controls.tsx'
 import { Content } from '../message/content.tsx'
 import { collapse } from '../message-acts.ts'
 import type { RealmView } from '../model/realm.ts'
 import type { ReceivedMessage } from '../model/types.ts'
 import { dateAndTime, timeInColumn, timeOfDay } from '../words/format.ts'
 import { words } from '../words/words.ts'
-import { EditMessage } from './edit-message.tsx'
+import { loadMore } from './area.tsx'
+import type { EditMessage } from './edit-message.tsx'
 import { HiddenNotice } from './hidden-notice.tsx'
+import { useLoaded } from './loaded.ts'
 import { memo } from './memo.ts'
 import { MessageActions, type MessageQuestion } from './message-actions.tsx'
 import { Face } from './parts.tsx'
+import { Problem } from './problem.tsx'
 import { Reactions } from './reactions.tsx'
 import { widgetOf } from './widget.tsx'
 
@@ -90,7 +95,7 @@ export const MessageItem = memo((props: ItemProps) => {
         {isHidden ? (
           <HiddenNotice text={words.mutedMessage} reveal={reveal} />
         ) : isEdited ? (
-          <EditMessage realm={realm} message={message} close={() => setEdited(null)} />
+          <LoadedEdit realm={realm} message={message} close={() => setEdited(null)} />
         ) : (
           <div class={isMe ? 'content me' : 'content'} dir="auto">
             {isFolded ? (
@@ -116,6 +121,13 @@ export const MessageItem = memo((props: ItemProps) => {
     </article>
   )
 })
+
+/** Loads the script of edits first. */
+function LoadedEdit(props: ComponentProps<typeof EditMessage>) {
+  const { value, failure } = useLoaded(loadMore)
+  if (value.value !== null) return <value.value.EditMessage {...props} />
+  return <Problem error={failure.value} also={<Action onClick={props.close}>{words.cancel}</Action>} />
+}
 
 function Notes({ message, isInEdit }: { message: ReceivedMessage; isInEdit: boolean }) {
   const { flags, last_edit_timestamp: editedS } = message

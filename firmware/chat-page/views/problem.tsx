@@ -24,5 +24,7 @@ export function Problem({
   )
 }
 
-const textOf = (error: unknown): string =>
-  error instanceof CallRefused ? error.message : error instanceof TypeError ? words.problemOffline : String(error)
+function textOf(error: unknown): string {
+  if (error instanceof CallRefused) return error.code === 'EXPECTATION_MISMATCH' ? words.problemChanged : error.message
+  return error instanceof TypeError ? words.problemOffline : String(error)
+}

@@ -180,6 +180,8 @@ export const toNewest = (count: number) =>
   count === 0 ? 'Zur neuesten Nachricht' : `${number(count)} neue weiter unten`
 export const problemTitle = 'Das hat nicht geklappt'
 export const problemOffline = 'Der Server hat nicht geantwortet.'
+export const problemChanged =
+  'Die Nachricht wurde inzwischen geändert. Kopiere deinen Text, brich ab und bearbeite sie neu.'
 
 export const message = 'Nachricht'
 export const messageTo = (place: string) => `Nachricht an ${place}`

@@ -182,6 +182,7 @@ export const edited = 'edited'
 export const toNewest = (count: number) => (count === 0 ? 'To the newest message' : `${number(count)} new below`)
 export const problemTitle = 'The action failed'
 export const problemOffline = 'The server did not answer.'
+export const problemChanged = 'The message has changed meanwhile. Copy your text, cancel, and edit it again.'
 
 export const message = 'Message'
 export const messageTo = (place: string) => `Message ${place}`

@@ -10,24 +10,26 @@ type Store = 'cache' | 'records'
 
 /** As both drivers have it. */
 interface Page {
-  evaluate(act: (store: Store) => Promise<number>, store: Store): Promise<number>
+  evaluate<T>(act: (store: Store) => Promise<T>, store: Store): Promise<T>
 }
 
-const countIn = (page: Page, store: Store): Promise<number> =>
+/** The nonces of all records there. Each write of a record makes another one. */
+const noncesIn = (page: Page, store: Store): Promise<string[]> =>
   page.evaluate(async (store) => {
     const answered = <T>(request: IDBRequest<T>) =>
       new Promise<T>((resolve) => request.addEventListener('success', () => resolve(request.result)))
     const database = await answered(indexedDB.open('coffer-chat'))
-    const count = await answered(database.transaction(store).objectStore(store).count())
+    const records: { iv: Uint8Array }[] = await answered(database.transaction(store).objectStore(store).getAll())
     database.close()
-    return count
+    return records.map(({ iv }) => iv.join(' '))
   }, store)
 
 /** Drafts and outgoing messages. */
-export const textCount = (page: Page): Promise<number> => countIn(page, 'records')
+export const textNonces = (page: Page): Promise<string[]> => noncesIn(page, 'records')
+export const textCount = async (page: Page): Promise<number> => (await textNonces(page)).length
 
 /** State and messages. */
-export const cachedCount = (page: Page): Promise<number> => countIn(page, 'cache')
+export const cachedCount = async (page: Page): Promise<number> => (await noncesIn(page, 'cache')).length
 
 export async function until(isDone: () => Promise<boolean>, what: string): Promise<void> {
   for (const deadline = performance.now() + WAIT_MS_MAX; !(await isDone()); await sleep(ROUND_MS))

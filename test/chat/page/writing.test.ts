@@ -9,6 +9,7 @@ import { examineAll } from '../../console/examine.ts'
 import { ask } from '../support/process.ts'
 import { visitTopic } from './browser.ts'
 import { openHouse } from './house.ts'
+import { textNonces, until } from './stored.ts'
 
 const { browser, house } = await openHouse()
 
@@ -67,6 +68,61 @@ test('a message is edited in its place; an edit of another device is not written
   assert.equal((await messageOf(id)).content, 'the first text, elsewhere')
   await page.getByRole('button', { name: 'Cancel' }).click()
   await article(page, 'the first text, elsewhere').waitFor()
+  await here.end()
+})
+
+test('a text kept from an edit that was left open is not written over what another device has saved meanwhile', async () => {
+  const { id } = await house.say('leaving', 'words at first')
+  const here = await open('leaving', { statuses: [400] })
+  const { page } = here
+  const field = page.getByRole('textbox', { name: 'Text of the message' })
+  const begin = async (text: string) => {
+    await article(page, text).hover()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await field.and(page.locator(':enabled')).waitFor() // once its text is loaded
+  }
+  const elsewhere = async (content: string) => {
+    await ask(house.port, 'PATCH', `/messages/${id}`, { as: house.owner, form: { content } })
+    await article(page, content).waitFor()
+  }
+  const leave = async () => {
+    await page.getByRole('link', { name: 'Inbox' }).first().click()
+    await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'leaving', level: 1 }).waitFor()
+  }
+  const refused = async (typed: string, saved: string) => {
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Not saved').waitFor()
+    await page.getByText('has changed meanwhile').waitFor()
+    assert.equal(await field.inputValue(), typed)
+    assert.equal((await messageOf(id)).content, saved)
+  }
+
+  await begin('words at first')
+  await until(async () => (await textNonces(page)).length === 1, 'the edit is not stored')
+  const before = await textNonces(page)
+  await field.fill('words, typed here')
+  await until(async () => (await textNonces(page))[0] !== before[0], 'the typed text is not stored')
+  await leave()
+  await elsewhere('words, second')
+  await begin('words, second')
+  await refused('words, typed here', 'words, second')
+  await page.reload()
+  await begin('words, second')
+  await refused('words, typed here', 'words, second')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+
+  await begin('words, second')
+  assert.equal(await field.inputValue(), 'words, second')
+  await leave()
+  await elsewhere('words, third')
+  await begin('words, third')
+  assert.equal(await field.inputValue(), 'words, third', 'a text that was not touched does not follow the message')
+  await field.fill('words, last')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await article(page, 'words, last').waitFor()
+  assert.equal((await messageOf(id)).content, 'words, last')
   await here.end()
 })
 
