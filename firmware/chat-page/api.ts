@@ -21,6 +21,13 @@ export class CallRefused extends Error {
 export const limitMsOf = (error: unknown): number | null =>
   error instanceof CallRefused && error.status === 429 ? error.retryAfterS * 1000 : null
 
+interface ErrorAnswer {
+  result?: string
+  code?: string
+  msg?: string
+  'retry-after'?: number
+}
+
 type CallMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 interface CallExtras {
@@ -57,10 +64,18 @@ export async function call<T>(
     redirect: 'error',
     cache: 'no-store',
   })
-  const answer = (await response.json().catch(() => ({}))) as { code?: string; msg?: string; 'retry-after'?: number }
-  if (response.ok) return answer as T
-  const { code = '', msg = response.statusText } = answer
-  throw new CallRefused(response.status, code, msg, answer['retry-after'] ?? 1)
+  const answer = (await response.json().catch(() => null)) as ErrorAnswer | null
+  if (response.ok) return (answer ?? {}) as T
+  throw failureOf(response, answer)
+}
+
+/** The error of an answer without success. A 5xx without the envelope comes from a proxy that cannot reach the chat: `TypeError`. */
+export function failureOf(
+  { status, statusText }: Pick<Response, 'status' | 'statusText'>,
+  answer: ErrorAnswer | null,
+): CallRefused | TypeError {
+  const { result, code = '', msg = statusText, 'retry-after': retryAfterS = 1 } = answer ?? {}
+  return status >= 500 && result !== 'error' ? new TypeError() : new CallRefused(status, code, msg, retryAfterS)
 }
 
 function formOf(parameters: URLSearchParams, file: File): FormData {

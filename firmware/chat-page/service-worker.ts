@@ -59,10 +59,10 @@ async function deleteOthers(): Promise<void> {
 
 const stored = async (path: string): Promise<Response | undefined> => (await caches.open(cacheName)).match(path)
 
-/** The server's answer, or the stored page if there is none in time. */
+/** The server's answer, or the stored page if there is none in time. A 5xx comes from a proxy that cannot reach the server. */
 async function shell(request: Request): Promise<Response> {
   const answer = fetch(request)
   const late = new Promise<null>((resolve) => setTimeout(resolve, SHELL_MS_MAX, null))
   const first = await Promise.race([answer.catch(() => null), late])
-  return first ?? (await stored(SHELL)) ?? answer
+  return first !== null && first.status < 500 ? first : ((await stored(SHELL)) ?? answer)
 }

@@ -1,7 +1,7 @@
 /** Uploads files, two at a time, with progress and a way to cancel. `chat/CONTRACT.md`, section 3.9. */
 
 import { type ReadonlySignal, signal } from '@preact/signals'
-import { BASE, CallRefused } from '../api.ts'
+import { BASE, failureOf } from '../api.ts'
 import { loadMore } from '../views/area.tsx'
 
 const AT_ONCE = 2 // the server accepts eight per account, and other tabs upload, too
@@ -112,9 +112,8 @@ const post = (file: File, { progress, onCancel }: PostOptions): Promise<string> 
     request.responseType = 'json'
     request.upload.onprogress = ({ loaded }) => progress(loaded)
     request.onload = () => {
-      const { url, msg = request.statusText, code = '' } = request.response ?? {}
-      if (request.status === 200) resolve(url)
-      else reject(new CallRefused(request.status, code, msg, 1))
+      if (request.status === 200) resolve(request.response?.url)
+      else reject(failureOf(request, request.response))
     }
     request.onerror = () => reject(new TypeError('no answer'))
     request.onabort = () => reject(new DOMException('canceled', 'AbortError'))
