@@ -12,6 +12,7 @@ import type { Setting } from '../realm/model/setting.ts'
 import { organizationOf } from '../realm/model/state.ts'
 import type { Transaction } from '../realm/model/transaction.ts'
 import { NOT_IN_BULK, USER_SETTINGS, type UserSetting, type UserSettings } from '../realm/model/user-settings.ts'
+import { revokeOtherSessions } from '../realm/objects/keys.ts'
 import { setPassword } from '../realm/objects/users.ts'
 import { countAddressChange } from '../realm/organization/users/address-changes.ts'
 import { changeAddress, changeName } from '../realm/organization/users/change.ts'
@@ -50,6 +51,8 @@ const identityParameters = {
 
 type Identity = { [K in keyof typeof identityParameters]: string | undefined } & {
   address: string
+  /** Key or session that made the call. */
+  keyId: number | undefined
 }
 
 const change = (path: string): AnyDeclaration =>
@@ -60,13 +63,16 @@ const change = (path: string): AnyDeclaration =>
     usesReserve: true,
     audit: { parameters: ['email', 'new_password', 'target_users'] },
     parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
-    handle: async ({ realm, passwords, me, input, sent, exchange: { address } }) => {
+    handle: async ({ realm, passwords, me, credential, input, sent, exchange: { address } }) => {
       const { full_name, email, old_password, new_password, target_users, ...settings } = input
       const chosen = Object.fromEntries(
         Object.entries(settings).filter(([, value]) => value !== undefined),
       ) as GivenSettings
       if (target_users !== undefined) changeOthers(realm, me, target_users, chosen, sent)
-      else await changeOwn(realm, passwords, me, { full_name, email, old_password, new_password, address }, chosen)
+      else {
+        const identity = { full_name, email, old_password, new_password, address, keyId: credential?.id }
+        await changeOwn(realm, passwords, me, identity, chosen)
+      }
       return {}
     },
   })
@@ -111,6 +117,7 @@ async function changeOwn(
       // Another request may have changed the password during the key derivation.
       if (realm.state.password.get(me.id) !== before) throw badRequest('Wrong password!')
       setPassword(tx, password)
+      revokeOtherSessions(realm, tx, user, input.keyId)
     }
     if (input.email !== undefined) user = changeOwnAddress(realm, tx, user, input.email)
     if (input.full_name !== undefined) user = changeOwnName(realm, tx, user, input.full_name)

@@ -162,6 +162,32 @@ test('unknown sessions, revoked ones and those of a deactivated account end with
   assert.equal((await request('GET', '/server_settings', { cookie: 'x'.repeat(32) })).status, 200)
 })
 
+test('a new password ends the other sessions of the account with their polls, and neither its keys nor other accounts', async () => {
+  const email = 'new-words@example.com'
+  const [first, second, third] = ['words of before', 'words of afterwards', 'words of a program']
+  const { user_id: id } = await rig.owner.post('/users', { email, full_name: 'New Words', password: first })
+  const client = rig.clientOf(rig.chat.realm.state.user.require(id))
+  const [here, phone, other] = [await sessionOf(client), await sessionOf(client), await sessionOf()]
+  const { body: queue } = await request('POST', '/register', { cookie: phone })
+  const poll = request('GET', '/events', { cookie: phone, values: { queue_id: queue.queue_id, last_event_id: -1 } })
+  const change = (old_password: string, new_password: string) => ({ values: { old_password, new_password } })
+  const statusOf = async (cookie: string) => (await request('GET', '/users/me', { cookie })).status
+
+  assert.equal((await request('PATCH', '/settings', { cookie: here, ...change(first, 'short') })).status, 400)
+  assert.deepEqual([await statusOf(here), await statusOf(phone)], [200, 200])
+
+  assert.equal((await request('PATCH', '/settings', { cookie: here, ...change(first, second) })).status, 200)
+  await expectEnded(poll)
+  await expectEnded(request('GET', '/users/me', { cookie: phone }))
+  assert.deepEqual([await statusOf(here), await statusOf(other)], [200, 200])
+  await client.get('/users/me')
+
+  await client.patch('/settings', change(second, third).values)
+  await expectEnded(request('GET', '/users/me', { cookie: here }))
+  assert.equal(await statusOf(other), 200)
+  await client.get('/users/me')
+})
+
 interface Session {
   id: number
   device: string | null

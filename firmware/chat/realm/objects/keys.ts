@@ -59,6 +59,12 @@ export function revokeKeys(realm: Realm, tx: Transaction, user: User): void {
   for (const apiKey of keysOf(realm, user)) revoke(realm, tx, apiKey)
 }
 
+/** Revokes the account's sessions of the page but the one with that id. API keys go on. */
+export function revokeOtherSessions(realm: Realm, tx: Transaction, user: User, keptId: number | undefined): void {
+  for (const apiKey of keysOf(realm, user))
+    if (apiKey.session !== undefined && apiKey.id !== keptId) revoke(realm, tx, apiKey)
+}
+
 /** Administrators who received this key of another account's bot. */
 export const receiversOf = ({ givenTo }: ApiKey): readonly number[] =>
   typeof givenTo === 'number' ? [givenTo] : (givenTo ?? [])
