@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { after } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { defined } from '../../../firmware/base/defined.ts'
@@ -47,6 +48,26 @@ interface PageWindow {
 /** The browser's own line when a page asks for a service worker: tests take certificates that it does not trust. */
 const NO_SERVICE_WORKER = /^An (SSL certificate|unknown) error occurred when fetching the script\.$/
 
+/** Calls that a visit may need. An account has 200 in a minute, and its visits on a fast computer make more. */
+const CALLS_OF_VISIT = 40
+
+/** Calls that are left until these times, in UNIX seconds: `x-ratelimit-reset` of each account's minute. */
+const callsLeft = new Map<number, number>()
+
+function noteCallsLeft(headers: Record<string, string>): void {
+  const { 'x-ratelimit-reset': reset, 'x-ratelimit-remaining': left } = headers
+  if (reset === undefined || left === undefined) return
+  callsLeft.set(Number(reset), Math.min(callsLeft.get(Number(reset)) ?? Infinity, Number(left)))
+}
+
+async function untilCallsAreLeft(): Promise<void> {
+  for (const [reset, left] of callsLeft) {
+    const waitMs = reset * 1000 - Date.now()
+    if (waitMs > 0 && left < CALLS_OF_VISIT) await setTimeout(waitMs)
+    if (reset * 1000 <= Date.now()) callsLeft.delete(reset)
+  }
+}
+
 const profiles = new Set<BrowserContext>()
 after(async () => {
   for (const context of profiles) await context.close() // of a test that failed
@@ -65,6 +86,7 @@ export async function visitPage(browser: Browser, port: number, window: PageWind
     profile,
     trusted = false,
   } = window
+  await untilCallsAreLeft()
   const origin = `https://127.0.0.1:${port}`
   const options = {
     ignoreHTTPSErrors: !trusted,
@@ -106,6 +128,7 @@ export async function visitPage(browser: Browser, port: number, window: PageWind
     if (!url.startsWith(`${origin}/`) && !/^(data:|blob:)/.test(url)) faults.push(`request to ${url}`)
   })
   page.on('response', async (response) => {
+    noteCallsLeft(response.headers())
     if (!response.headers()['content-type']?.startsWith('application/json')) return
     const text = await response.text().catch(() => '')
     if (text.includes('ignored_parameters_unsupported')) faults.push(`unknown parameters: ${response.url()} ${text}`)
