@@ -31,8 +31,11 @@ export interface KeyFilter {
 const PAGE_SCAN_MAX = 10_000 // keys visited per page, a millisecond or two
 
 /** A key without tags is usable by every Operator of its namespace. Contract 7.4. */
-export const isUsableWith = (key: { tags: readonly string[] }, tags: readonly string[]): boolean =>
-  key.tags.length === 0 || key.tags.some((tag) => tags.includes(tag))
+const isUsableIf = ({ tags }: { tags: readonly string[] }, holds: (tag: string) => boolean): boolean =>
+  tags.length === 0 || tags.some(holds)
+
+export const isUsableWith = (key: { tags: readonly string[] }, held: readonly string[]): boolean =>
+  isUsableIf(key, (tag) => held.includes(tag))
 
 function selectionOf(keys: NamespaceKeys, filter: KeyFilter) {
   const { label, usableWith, ofAllTypes = false, ofAnyVersion = false } = filter
@@ -42,7 +45,7 @@ function selectionOf(keys: NamespaceKeys, filter: KeyFilter) {
   const held = usableWith && new Set(usableWith) // a list may look at all keys of a namespace
   return (key: Readonly<KeyEntry>): boolean =>
     (label === undefined || key.label === label) &&
-    (held === undefined || key.tags.length === 0 || key.tags.some((tag) => held.has(tag))) &&
+    (held === undefined || isUsableIf(key, (tag) => held.has(tag))) &&
     (ofAll || isKnownToClients(key)) &&
     (ofAny || hasFirstVersion(key))
 }
