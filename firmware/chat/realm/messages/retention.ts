@@ -13,7 +13,7 @@ import type { UploadRow } from '../../store/uploads.ts'
 import { realmSetting } from '../model/read-settings.ts'
 import { nowOf, type Realm } from '../model/realm.ts'
 import { organizationOf } from '../model/state.ts'
-import { isToBeSent } from '../objects/upload-claims.ts'
+import { isLinked } from '../objects/upload-claims.ts'
 import { isDeactivated } from '../objects/users.ts'
 import { removeMessages } from './delete.ts'
 import { dropUpload, removeFile } from './upload-receive.ts'
@@ -102,7 +102,7 @@ function remove(realm: Realm, rows: readonly PlacedRow[]): UploadRow[] {
     const shown = new Map(rows.flatMap(({ id }) => uploads.ofMessage(id)).map((upload) => [upload.id, upload]))
     for (const together of Map.groupBy(rows, ({ topic }) => topic).values())
       removeMessages(realm, turn, together, 'retention')
-    const dropped = [...shown.values()].filter((upload) => !uploads.isClaimed(upload.id) && !isToBeSent(realm, upload))
+    const dropped = [...shown.values()].filter((upload) => !isLinked(realm, upload))
     for (const upload of dropped) dropUpload(realm, turn, upload)
     return dropped
   })

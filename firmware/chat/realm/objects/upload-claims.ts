@@ -55,8 +55,12 @@ export function findUpload(realm: Realm, user: User | null, path: string): Uploa
   return upload !== undefined && canReadUpload(realm, user, upload) ? upload : undefined
 }
 
-/** True if a scheduled message, a draft or a saved snippet of its owner links the upload. Others may not read it without a message. */
-export function isToBeSent({ state }: Realm, { owner, path }: Pick<UploadRow, 'owner' | 'path'>): boolean {
+/**
+ * True if a message shows the upload, or a scheduled message, a draft or a saved snippet of its owner links it. Others may not read it
+ * without a message.
+ */
+export function isLinked({ state, store }: Realm, { id, owner, path }: UploadRow): boolean {
+  if (store.uploads.isClaimed(id)) return true
   const unsent = [state.scheduledMessagesOf, state.draftsOf, state.savedSnippetsOf]
   return unsent.some((texts) => [...texts.get(owner).values()].some(({ content }) => linksUpload(content, path)))
 }
@@ -74,9 +78,7 @@ export function claimUploads(realm: Realm, tx: Transaction, row: MessageRow, pat
   for (const { id } of added) uploads.claim(id, row.id)
   for (const { id } of dropped) uploads.release(id, row.id)
   publishUpdates(realm, tx, [...added, ...dropped])
-  return dropped
-    .filter((upload) => !uploads.isClaimed(upload.id) && !isToBeSent(realm, upload))
-    .map((upload) => attachmentView(realm, upload))
+  return dropped.filter((upload) => !isLinked(realm, upload)).map((upload) => attachmentView(realm, upload))
 }
 
 export function releaseUploads(realm: Realm, tx: Transaction, messageId: number): void {
