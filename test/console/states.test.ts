@@ -215,10 +215,7 @@ test('what is typed while saved settings are read again stays, and is saved at o
   const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Log', exact: true }) })
   const save = card.getByRole('button', { name: 'Save: Log' })
   await card.getByLabel('Port').fill('1514')
-  let release = () => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/v1/config/logging', async (route) => {
     if (route.request().method() === 'GET') await held
     await route.continue()

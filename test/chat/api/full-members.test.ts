@@ -30,6 +30,17 @@ const brief = ({ type, op, group_id, user_ids, streams, stream_ids }: any) =>
       : [op, stream_ids, user_ids]
 const told = async (queue: RegisteredQueue) => (await queue.events()).map(brief)
 
+/** Hamlet has become a full member, who may see the channel. */
+async function expectEntered(own: RegisteredQueue, others: RegisteredQueue, channelId: number): Promise<void> {
+  const entered = ['add_members', fullMembers(), [hamlet.user.id]]
+  assert.deepEqual(await told(own), [
+    entered,
+    ['create', ['for full members']],
+    ['peer_add', [channelId], [rig.owner.user.id]],
+  ])
+  assert.deepEqual(await told(others), [entered])
+}
+
 test('a longer waiting period hides private channels that only full members may join, and a shorter one shows them', async () => {
   const { id } = joinable()
   const own = await hamlet.register(EVENTS)
@@ -39,13 +50,7 @@ test('a longer waiting period hides private channels that only full members may 
   assert.deepEqual(await told(own), [left, ['delete', [id]]])
   assert.deepEqual(await told(others), [left])
   await rig.owner.patch('/realm', { waiting_period_threshold: 0 })
-  const entered = ['add_members', fullMembers(), [hamlet.user.id]]
-  assert.deepEqual(await told(own), [
-    entered,
-    ['create', ['for full members']],
-    ['peer_add', [id], [rig.owner.user.id]],
-  ])
-  assert.deepEqual(await told(others), [entered])
+  await expectEntered(own, others, id)
 })
 
 test('when the waiting period of a member is over, their clients and those of others are told once', async () => {
@@ -60,13 +65,7 @@ test('when the waiting period of a member is over, their clients and those of ot
   assert.deepEqual([await told(own), await told(others)], [[], []])
   rig.advance(1)
   await rig.chat.publishFullMembers()
-  const entered = ['add_members', fullMembers(), [hamlet.user.id]]
-  assert.deepEqual(await told(own), [
-    entered,
-    ['create', ['for full members']],
-    ['peer_add', [id], [rig.owner.user.id]],
-  ])
-  assert.deepEqual(await told(others), [entered])
+  await expectEntered(own, others, id)
   await rig.chat.publishFullMembers()
   assert.deepEqual([await told(own), await told(others)], [[], []])
   rig.advance(DAY_S)

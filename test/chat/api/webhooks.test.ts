@@ -32,6 +32,22 @@ const server = createServer(async (request, response) => {
   response.writeHead(status).end(sent)
 })
 
+/** Answers so once `release` is called. `first` resolves when a request waits. */
+function holdAnswers(given: [status: number, body: string]) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise: first, resolve: begun } = Promise.withResolvers<void>()
+  answer = () => {
+    begun()
+    return given
+  }
+  held = promise
+  const release = () => {
+    resolve()
+    held = undefined
+  }
+  return { first, release }
+}
+
 const HOST = 'hooks.example.org'
 
 await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -324,19 +340,12 @@ describe('E140: an outgoing webhook', () => {
     const closed = rig.channel('closed', [rig.owner], { isPrivate: true })
     const bot = await newBot()
     const mention = `@**${bot.name}**`
-    const { promise, resolve: release } = Promise.withResolvers<void>()
-    const { promise: first, resolve: begun } = Promise.withResolvers<void>()
-    answer = () => {
-      begun()
-      return [200, '{"content": "heard"}']
-    }
-    held = promise
+    const { first, release } = holdAnswers([200, '{"content": "heard"}'])
     const told = (await notices()).length
     const ids = [(await toChannel(`${mention} first`, 'moved')).id, (await toChannel(`${mention} second`, 'moved')).id]
     await first
     for (const id of ids) await rig.owner.patch(`/messages/${id}`, { stream_id: closed.id })
     release()
-    held = undefined
     await rig.chat.botsAnswered()
     assert.deepEqual(
       heard.map(({ body }) => body.data),
@@ -351,18 +360,11 @@ describe('E140: an outgoing webhook', () => {
   it('is not asked again about a message that it may not read any more', async () => {
     const closed = rig.channel('closed again', [rig.owner], { isPrivate: true })
     const bot = await newBot()
-    const { promise, resolve: release } = Promise.withResolvers<void>()
-    const { promise: first, resolve: begun } = Promise.withResolvers<void>()
-    answer = () => {
-      begun()
-      return [503, '']
-    }
-    held = promise
+    const { first, release } = holdAnswers([503, ''])
     const { id } = await toChannel(`@**${bot.name}**`, 'tried')
     await first
     await rig.owner.patch(`/messages/${id}`, { stream_id: closed.id })
     release()
-    held = undefined
     await rig.chat.botsAnswered()
     assert.equal(heard.length, 1)
   })

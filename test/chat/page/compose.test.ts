@@ -23,10 +23,7 @@ test('a text that is saved before the snippets are loaded replaces the one of th
   await house.post('/saved_snippets', { title: 'early', content: 'The old text.' })
   const here = await openTopic('early')
   const { page } = here
-  let fulfill = () => {}
-  const held = new Promise<void>((resolve) => {
-    fulfill = resolve
-  })
+  const { promise: held, resolve: fulfill } = Promise.withResolvers<void>()
   await page.route('**/api/v1/saved_snippets', async (route) => {
     if (route.request().method() === 'GET') await held
     await route.fallback()

@@ -116,10 +116,7 @@ test('what was stored before is gone at once when the server answers; the first 
   const { page, profile, end } = await openDevice(3)
   const before = await cachedCount(page)
   let fills = 0
-  let release = () => {}
-  const isEmptied = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: isEmptied, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/v1/messages?**', async (route) => {
     if (!isFill(route.request().url())) return route.fallback()
     fills++

@@ -40,10 +40,7 @@ test('the page says that it is signed out, though the waiting poll is refused fi
 
 test('a call that is refused after that changes nothing', async () => {
   const { page, end } = await visitTopic(browser, house, 'typing')
-  let go = () => {}
-  const isOut = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const { promise: isOut, resolve: go } = Promise.withResolvers<void>()
   await page.route('**/api/v1/typing', async (route) => {
     if (route.request().postData()?.includes('op=stop')) await isOut
     await route.continue()

@@ -55,10 +55,7 @@ test('a canceled upload leaves nothing in the text, and a refused one says why',
   const here = await open('canceled', { statuses: [400] })
   here.mayBeAway = true
   const { page } = here
-  let release = () => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/v1/user_uploads', async (route) => {
     await held
     await route.abort().catch(() => {})

@@ -52,10 +52,7 @@ test('a button of a bot sends one reply, which it tells; one without a reply is 
   await stored.filter({ hasText: 'erase all' }).waitFor()
   assert.equal(sent(), 1)
 
-  let answer = () => {}
-  const held = new Promise<void>((resolve) => {
-    answer = resolve
-  })
+  const { promise: held, resolve: answer } = Promise.withResolvers<void>()
   await page.route('**/api/v1/messages', async (route) => {
     if (route.request().method() === 'POST') await held
     await route.continue()
