@@ -446,10 +446,7 @@ test('what one types while a dialog loads reaches no other field; a failure and 
   await article(page, 'a message of the topic').waitFor()
   const box = page.getByRole('textbox', { name: /^Message/ })
   await box.fill('unfinished')
-  let fulfill = () => {}
-  const held = new Promise<void>((resolve) => {
-    fulfill = resolve
-  })
+  const { promise: held, resolve: fulfill } = Promise.withResolvers<void>()
   let isFailing = true
   here.allowed.add(503) // in place of the script
   await page.route('**/*.js', async (route) => {
@@ -533,10 +530,7 @@ test('a quote that arrives late does not move the focus into the box of another 
   const { page, press, openTopic, end } = await begin()
   await openTopic('quoted')
   await article(page, 'a message to quote').focus()
-  let fulfill = () => {}
-  const held = new Promise<void>((resolve) => {
-    fulfill = resolve
-  })
+  const { promise: held, resolve: fulfill } = Promise.withResolvers<void>()
   await page.route(`**/api/v1/messages/${id}?*`, async (route) => {
     await held
     await route.continue()

@@ -41,10 +41,7 @@ test('the network cut before and after the commit at each of 20 sends, and the p
   here.mayBeAway = true
   await signIn(page, OWNER, OWNER_PASSWORD)
   await openTopic(page, 'cuts')
-  let release = () => {}
-  const areEntered = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: areEntered, resolve: release } = Promise.withResolvers<void>()
   const tries = new Map<string, number>()
   const answers: number[] = []
   let lives = 1
