@@ -510,15 +510,18 @@ test('a client that does not take its answer is cut off, one whose request is wo
   timeout: 20_000,
 }, async (t) => {
   const page = 'x'.repeat(32 * MIB)
-  let finish: (response: Response) => void = () => {}
+  const [cut, working] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const work = Promise.withResolvers<Response>()
   const listener = await listenTls({
     app: {
-      fetch: async (request) =>
-        request.url.endsWith('/large')
-          ? new Response(page, { headers: { 'content-length': String(page.length) } })
-          : new Promise((resolve) => {
-              finish = resolve
-            }),
+      fetch: async (request, { outgoing }) => {
+        if (!request.url.endsWith('/large')) {
+          working.resolve()
+          return work.promise
+        }
+        outgoing?.once('close', cut.resolve)
+        return new Response(page, { headers: { 'content-length': String(page.length) } })
+      },
     },
     host: '127.0.0.1',
     port: 0,
@@ -531,13 +534,14 @@ test('a client that does not take its answer is cut off, one whose request is wo
   const lazy = await RawClient.connect(listener)
   lazy.socket.pause()
   lazy.send(`GET /large HTTP/1.1\r\n${HOST}\r\n`)
-  await sleep(1500)
+  await cut.promise
   lazy.socket.resume()
   assert.ok((await lazy.end()).length < page.length)
   const patient = await RawClient.connect(listener)
   patient.send(`GET /work HTTP/1.1\r\n${HOST}\r\n`)
-  await sleep(1200)
-  finish(new Response('done', { headers: { 'content-length': '4' } }))
+  await working.promise
+  await sleep(1200) // several times the limit of a stall
+  work.resolve(new Response('done', { headers: { 'content-length': '4' } }))
   assert.equal((await patient.answer())?.body, 'done')
   patient.destroy()
 })
