@@ -29,11 +29,13 @@ export interface LoginLimiter {
   /**
    * Checks, verifies, and records a failure when `verify` gives null. Attempts of one pair run one after the other: a
    * wrong guess blocks those that arrived with it, and right ones all succeed. Nobody waits for what `verify` knows at once.
-   *
-   * A user who was right before from the same prefix and is known to `recall` neither waits for others there nor is blocked
-   * by them. From another prefix the user is: `recall` would answer guesses as fast as they come.
    */
-  attempt<T>(address: string, user: string, verify: Verify<T>, recall?: () => T | null): Promise<T | null>
+  attempt<T>(address: string, user: string, verify: Verify<T>): Promise<T | null>
+  /**
+   * As `attempt`, but returns what `recall` gives, at once, for a user who was right before from the same prefix: the user neither waits
+   * for others there nor is blocked by them. From another prefix the user is: `recall` would answer guesses as fast as they come.
+   */
+  recallOrAttempt<T>(address: string, user: string, recall: () => T | null, verify: Verify<T>): T | Promise<T | null>
   /** Pairs remembered at the moment for their failure. */
   readonly size: number
 }
@@ -75,16 +77,19 @@ export function createLoginLimiter(nowMs: () => number = () => performance.now()
     }
   }
 
-  async function attempt<T>(
+  function recallOrAttempt<T>(
     address: string,
     user: string,
+    recall: () => T | null,
     verify: Verify<T>,
-    recall?: () => T | null,
-  ): Promise<T | null> {
+  ): T | Promise<T | null> {
+    const recalled = successes.has(pair(address, user)) ? recall() : null
+    return recalled ?? attempt(address, user, verify)
+  }
+
+  async function attempt<T>(address: string, user: string, verify: Verify<T>): Promise<T | null> {
     const key = pair(address, user)
     const isKnown = successes.has(key)
-    const recalled = isKnown ? (recall?.() ?? null) : null
-    if (recalled !== null) return recalled
     check(address, user)
     const counted = (result: T | null): T | null => {
       if (result === null) fail(address, user)
@@ -122,6 +127,7 @@ export function createLoginLimiter(nowMs: () => number = () => performance.now()
     fail,
     forgive,
     attempt,
+    recallOrAttempt,
     get size() {
       return failures.size
     },

@@ -140,12 +140,12 @@ test('an IPv4 address counts for itself, and an IPv6 address for its /64', async
 
 test('a user who was right there before is not blocked by failures of others at that address, nor waits for them', async () => {
   const limiter = createLoginLimiter(() => 0)
-  const login = (address: string, recalled: string | null) =>
-    limiter.attempt(
+  const login = async (address: string, recalled: string | null) =>
+    limiter.recallOrAttempt(
       address,
       'u',
-      async () => 'derived',
       () => recalled,
+      async () => 'derived',
     )
   assert.equal(await login('a', null), 'derived')
   limiter.fail('a', 'u')
@@ -155,11 +155,11 @@ test('a user who was right there before is not blocked by failures of others at 
   const other = createLoginLimiter(() => 0)
   await other.attempt('a', 'u', async () => 'in')
   const slow = other.attempt('a', 'u', () => guess.promise)
-  const recalled = await other.attempt(
+  const recalled = await other.recallOrAttempt(
     'a',
     'u',
-    async () => 'derived',
     () => 'recalled',
+    async () => 'derived',
   )
   assert.equal(recalled, 'recalled')
   guess.resolve(null)
@@ -170,15 +170,14 @@ test('what is remembered answers no guesses from elsewhere while they are limite
   const limiter = createLoginLimiter(() => 0)
   await limiter.attempt('a', 'u', async () => 'in')
   limiter.fail('b', 'u')
-  await assert.rejects(
-    limiter.attempt(
+  const guess = async () =>
+    limiter.recallOrAttempt(
       'b',
       'u',
-      async () => 'derived',
       () => 'recalled',
-    ),
-    limited,
-  )
+      async () => 'derived',
+    )
+  await assert.rejects(guess, limited)
 })
 
 test('a pair that was right before is known, and so is an unlock from its prefix', async () => {

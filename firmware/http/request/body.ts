@@ -54,7 +54,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       return 'taken'
     }
     try {
-      await (held === undefined ? feed(stream, bytesMax, take, terms) : feedInto(held, stream, bytesMax, take, terms))
+      await feed(stream, bytesMax, take, terms, held)
       return whole.subarray(0, length)
     } catch (error) {
       wipeBody(whole)
@@ -62,22 +62,14 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     }
   }
 
-  async function feed(stream: Readable, bytesMax: number, take: Take, terms = ANY_TERMS): Promise<void> {
-    const held = hold(terms.user)
-    try {
-      await feedInto(held, stream, bytesMax, take, terms)
-    } finally {
-      held.release()
-    }
-  }
-
-  async function feedInto(
-    held: Held,
+  async function feed(
     stream: Readable,
     bytesMax: number,
     take: Take,
-    terms = ANY_TERMS,
+    terms: Terms = ANY_TERMS,
+    held?: Held,
   ): Promise<void> {
+    const counted = held ?? hold(terms.user)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const startedMs = performance.now()
     let isRefused = false
@@ -90,7 +82,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       reading.receivedBytes += chunk.length
       try {
         if (reading.receivedBytes > bytesMax) throw tooLarge(bytesMax)
-        held.add(chunk.length)
+        counted.add(chunk.length)
         if (!isRefused && take(chunk) === 'kept') return
       } catch (error) {
         refuse(error)
@@ -105,6 +97,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       await promise
     } finally {
       rates.release(reading)
+      if (held === undefined) counted.release()
       stream.off('data', onData).off('end', resolve).off('close', onClose)
       // The error listener stays: without it, a later connection error would end the process.
     }

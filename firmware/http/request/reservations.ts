@@ -31,37 +31,45 @@ export function createReservations({ totalBytesMax, smallBytes }: BodyLimits) {
     return share
   }
 
-  function hold(user: string): Held {
-    let heldBytes = 0
-    const counted = () => Math.max(0, heldBytes - smallBytes)
-    const held: Held = {
-      add(bytes) {
-        const before = counted()
-        heldBytes += bytes
-        const more = counted() - before
-        if (more === 0) return
-        const share = shareOf(user)
-        share.bodies.add(held)
-        share.bytes += more
-        totalBytes += more
-        const leftBytes = totalBytesMax - totalBytes
-        const [oldest] = share.bodies
-        if (leftBytes < 0 || (held !== oldest && share.bytes > leftBytes))
-          throw new CofferError('busy', 'Too many large requests at once')
-      },
-      release() {
-        const bytes = counted()
-        heldBytes = 0
-        if (bytes === 0) return
-        const share = shareOf(user)
-        share.bodies.delete(held)
-        share.bytes -= bytes
-        totalBytes -= bytes
-        if (share.bodies.size === 0) shares.delete(user)
-      },
+  /** A class, since closures would take as much memory of each request as a short body. */
+  class Reservation implements Held {
+    readonly #user: string
+    #bytes = 0
+
+    constructor(user: string) {
+      this.#user = user
     }
-    return held
+
+    get #counted(): number {
+      return Math.max(0, this.#bytes - smallBytes)
+    }
+
+    add(bytes: number): void {
+      const before = this.#counted
+      this.#bytes += bytes
+      const more = this.#counted - before
+      if (more === 0) return
+      const share = shareOf(this.#user)
+      share.bodies.add(this)
+      share.bytes += more
+      totalBytes += more
+      const leftBytes = totalBytesMax - totalBytes
+      const [oldest] = share.bodies
+      if (leftBytes < 0 || (this !== oldest && share.bytes > leftBytes))
+        throw new CofferError('busy', 'Too many large requests at once')
+    }
+
+    release(): void {
+      const bytes = this.#counted
+      this.#bytes = 0
+      if (bytes === 0) return
+      const share = shareOf(this.#user)
+      share.bodies.delete(this)
+      share.bytes -= bytes
+      totalBytes -= bytes
+      if (share.bodies.size === 0) shares.delete(this.#user)
+    }
   }
 
-  return { hold }
+  return { hold: (user: string): Held => new Reservation(user) }
 }

@@ -30,17 +30,17 @@ export interface AccessOptions {
   log: Log
 }
 
-/** Limits and checks the credentials of a user, and logs a failure. Returns null if they are wrong. */
+/** Limits and checks the credentials of a user, and logs a failure. Returns at once who is recalled, and else null if they are wrong. */
 type LogIn = (
   address: string,
   userId: string,
   withSecret: <T>(use: (secret: Uint8Array) => T) => T,
-) => Promise<Caller | null>
+) => Caller | Promise<Caller | null>
 
 interface AccessChecks<S> {
   logIn: LogIn
   /** Throws `unauthenticated` or `limited`. */
-  authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller>
+  authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Caller | Promise<Caller>
   /** Checks the current state, account, role and namespace for a request that arrived in `epoch`. */
   authorize(
     declaration: Declaration<S>,
@@ -51,23 +51,33 @@ interface AccessChecks<S> {
 }
 
 export function createAccess<S>(options: AccessOptions, confirm: ReadBarrier): AccessChecks<S> {
-  const logIn: LogIn = async (address, userId, withSecret) => {
+  const logIn: LogIn = (address, userId, withSecret) => {
     const verify = (place: QueuePriority) =>
       confirm.null(() => withSecret((passphrase) => options.authenticate(userId, passphrase, place)))
     const recall = () => withSecret((passphrase) => options.recall?.(userId, passphrase) ?? null)
-    const caller = await options.limiter.attempt(address, userId, verify, recall)
+    const attempted = options.limiter.recallOrAttempt(address, userId, recall, verify)
+    return attempted instanceof Promise ? logged(attempted, address, userId) : attempted
+  }
+
+  async function logged(attempted: Promise<Caller | null>, address: string, userId: string): Promise<Caller | null> {
+    const caller = await attempted
     if (caller === null)
       options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
     return caller
   }
 
-  async function authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Promise<Caller> {
-    const { address } = exchange
+  function authenticate(exchange: Exchange, attempt: KmsAttempt<S>): Caller | Promise<Caller> {
     const credentials = readCredentials(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
     const { user: userId, withSecret } = credentials
     attempt.claimed = userId
-    const caller = await logIn(address, userId, withSecret)
+    const caller = logIn(exchange.address, userId, withSecret)
+    return caller instanceof Promise
+      ? caller.then((found) => accept(found, exchange, attempt))
+      : accept(caller, exchange, attempt)
+  }
+
+  function accept(caller: Caller | null, exchange: Exchange, attempt: KmsAttempt<S>): Caller {
     if (caller === null) throw new CofferError('unauthenticated', 'Wrong credentials')
     attempt.caller = caller
     exchange.markAuthenticated()

@@ -19,7 +19,7 @@ export interface Bodies {
   read(body: Body<unknown>, bytesMax: number, exchange: Exchange, terms: BodyTerms): Promise<unknown>
 }
 
-interface BodyTerms extends Terms {
+export interface BodyTerms extends Terms {
   /**
    * Counts what a handler keeps while it waits for the pool. The bytes of long JSON are not counted: the handler wipes them once the pool
    * has them, which counts them itself.
@@ -29,11 +29,16 @@ interface BodyTerms extends Terms {
   readonly onMismatch: () => void
 }
 
+type WholeBody = Exclude<Body<unknown>, LongJsonBody<unknown> | { kind: 'stream' }>
+
 export function createBodies(reader: BodyReader): Bodies {
-  const read: Bodies['read'] = async (body, bytesMax, exchange, terms) => {
-    const contentType = exchange.header('content-type') ?? ''
-    if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType)
-    if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
+  async function readWhole(
+    body: WholeBody,
+    bytesMax: number,
+    exchange: Exchange,
+    terms: BodyTerms,
+    contentType: string,
+  ): Promise<unknown> {
     const bytes = await reader.read(exchange.openBody(), bytesMax, terms, terms.held)
     terms.check() // first, so that unauthorized callers learn nothing about the content
     const type = mediaType(contentType)
@@ -68,7 +73,14 @@ export function createBodies(reader: BodyReader): Bodies {
     }
   }
 
-  return { read }
+  return {
+    read(body, bytesMax, exchange, terms) {
+      const contentType = exchange.header('content-type') ?? ''
+      if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
+      if (body.kind !== 'stream') return readWhole(body, bytesMax, exchange, terms, contentType)
+      return Promise.resolve(body.open(reader.stream(exchange.openBody, terms), contentType))
+    },
+  }
 }
 
 export function checkType(body: Body<unknown>, type: string): void {

@@ -22,7 +22,7 @@ import type { Namespace } from '../domain/identifiers.ts'
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
 import { type Auditor, auditKind, type KmsAttempt, recordAttempt } from './auditor.ts'
-import { createBodies } from './bodies.ts'
+import { type BodyTerms, createBodies } from './bodies.ts'
 import { type Asked, available, method, negotiate, origin, route, validate } from './checks.ts'
 import { readCredentials } from './credentials.ts'
 import type { Dialect, DialectRequest, WireName } from './dialect.ts'
@@ -80,11 +80,13 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const dialected = dialectOf(exchange.target)
     const wireName = wireNameOf(exchange.target, dialected)
     if (wireName !== null) options.onRequest?.(wireName)
-    const answer = await respond(exchange, attempt, dialected).catch((error) => {
-      if (dialected === null) return errorReply(error, options.log)
-      attempt.isRefusal = dialected.dialect.isRefusal(error)
-      return dialected.dialect.errorReply(error)
-    })
+    let answer: Reply | StreamedReply
+    try {
+      answer = await respond(exchange, attempt, dialected)
+    } catch (error) {
+      if (dialected !== null) attempt.isRefusal = dialected.dialect.isRefusal(error)
+      answer = dialected === null ? errorReply(error, options.log) : dialected.dialect.errorReply(error)
+    }
     const recorded = await record(attempt, answer)
     // The check of a request is bound to all that began in it, such as timers and threads, and refers to the request.
     if (attempt.request !== undefined) attempt.request.body = undefined
@@ -106,7 +108,8 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (found?.endpoint.body?.kind === 'stream') exchange.expectBody(found.endpoint.body.bytesExpectedMax)
     available(matches, found?.endpoint, state)
     const { endpoint: declaration, params, malformed } = method(exchange, matches, found)
-    Object.assign(attempt, { endpoint: declaration, params })
+    attempt.endpoint = declaration
+    attempt.params = params
     origin(exchange)
     const wire = dialected === null ? null : wireOf(dialected.dialect, exchange)
     const known = { exchange, declaration, access: accessIn(declaration, state), params, query, malformed, wire }
@@ -114,7 +117,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const met = await (declaration.prepare === undefined ? meet(asked, attempt) : prepare(asked, attempt))
     if ('status' in met.early) return met.early
     auditRoom(asked)
-    return body(asked, async () => reply(asked, met, await act(asked, attempt)))
+    return readAndAct(asked, met, attempt)
   }
 
   function routeIn({ dialect, table }: Dialected<S>, path: string, exchange: Exchange) {
@@ -122,12 +125,21 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     return matches.length > 0 ? matches : dialect.refusePath(exchange, options.services)
   }
 
-  async function identify({ exchange, declaration, access, wire }: Known<S>, attempt: KmsAttempt<S>): Promise<Caller> {
+  /** Not async, as each level of promises costs every signature something. */
+  function identify(known: Known<S>, attempt: KmsAttempt<S>): Caller | Promise<Caller> {
+    const { exchange, declaration, access, wire } = known
     if (access === 'public') return expectNoFailures(exchange, declaration)
-    if (wire === null) return authenticate(exchange, attempt)
-    const { dialect, namespace } = wire
+    return wire === null ? authenticate(exchange, attempt) : authenticateOn(wire, exchange, attempt)
+  }
+
+  async function authenticateOn(
+    { dialect, namespace }: Wire<S>,
+    exchange: Exchange,
+    attempt: KmsAttempt<S>,
+  ): Promise<Caller> {
     const { caller, token } = await confirm.refusal(() => dialect.authenticate(exchange, namespace, options.services))
-    Object.assign(attempt, { caller, token })
+    attempt.caller = caller
+    attempt.token = token
     exchange.markAuthenticated()
     return caller
   }
@@ -205,33 +217,32 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (declaration.addsRecords) options.expectRoom?.(caller)
   }
 
-  /** Reads the body, then calls `act`, unless the conditions no longer hold once the body is complete. */
-  async function body(asked: Asked<S>, act: () => Promise<Reply | StreamedReply>): Promise<Reply | StreamedReply> {
+  /** Does not act if the conditions no longer hold once the body is complete. */
+  async function readAndAct(asked: Asked<S>, met: Met, attempt: KmsAttempt<S>): Promise<Reply | StreamedReply> {
+    const { exchange, declaration, access, request, check } = asked
+    if (declaration.body === undefined) return reply(asked, met, await act(asked, attempt))
     const held = bodyReader.hold(userOf(asked))
     try {
-      return (await readBody(asked, held)) ?? (await act())
+      const bytesMax = bodyBytesMax(declaration.body, access)
+      request.body = await bodies.read(declaration.body, bytesMax, exchange, termsOf(asked, held))
+      check()
+      const late = precondition(exchange, declaration, request)
+      return 'status' in late ? late : reply(asked, met, await act(asked, attempt))
     } finally {
-      wipeIn(asked.request.body) // handlers may have wiped their part already
+      wipeIn(request.body) // handlers may have wiped their part already
       held.release()
     }
   }
 
-  /** Returns an answer if the conditions no longer hold. */
-  async function readBody(asked: Asked<S>, held: Held): Promise<Reply | null> {
-    const { exchange, declaration, access, request, check } = asked
-    const { body: expected, attemptsAs } = declaration
-    if (expected === undefined) return null
+  function termsOf(asked: Asked<S>, held: Held): BodyTerms {
+    const { exchange, declaration, access, check } = asked
     const { anonymousMs, anonymousStreamMs } = bodyLimits
-    const ofAnonymous = expected.kind === 'stream' ? anonymousStreamMs : anonymousMs
+    const ofAnonymous = declaration.body?.kind === 'stream' ? anonymousStreamMs : anonymousMs
     const withinMs = access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY
     const onMismatch = () => {
-      if (attemptsAs !== undefined) options.limiter.fail(exchange.address, attemptsAs)
+      if (declaration.attemptsAs !== undefined) options.limiter.fail(exchange.address, declaration.attemptsAs)
     }
-    const terms = { check, withinMs, user: userOf(asked), held, onMismatch }
-    request.body = await bodies.read(expected, bodyBytesMax(expected, access), exchange, terms)
-    check()
-    const late = precondition(exchange, declaration, request)
-    return 'status' in late ? late : null
+    return { check, withinMs, user: userOf(asked), held, onMismatch }
   }
 
   async function act({ exchange, declaration, request, check }: Asked<S>, attempt: KmsAttempt<S>): Promise<Result> {

@@ -7,8 +7,6 @@ import type { Exchange } from '../../http/server/exchange.ts'
 import type { Declaration, Request } from './endpoint.ts'
 import { responseHeaders } from './replies.ts'
 
-const CONDITIONS = ['if-match', 'if-none-match'] as const
-
 /** Returns the answer if a condition ends the request, else the etag. */
 export function precondition<S>(
   exchange: Exchange,
@@ -26,7 +24,10 @@ export function precondition<S>(
   return { etag }
 }
 
-const isConditional = ({ header }: Exchange): boolean => CONDITIONS.some((name) => header(name) !== undefined)
+const isConditional = ({ header }: Exchange): boolean =>
+  header('if-match') !== undefined || header('if-none-match') !== undefined
+
+const NO_CONDITIONS = (): void => {}
 
 /** The conditions of a change, once more for the turn in which it is made: another request may have been faster. */
 export function conditionsOf<S>(
@@ -34,7 +35,7 @@ export function conditionsOf<S>(
   declaration: Declaration<S>,
   request: Request<S, unknown, unknown, unknown>,
 ): () => void {
-  if (declaration.method === 'GET' || !isConditional(exchange)) return () => {}
+  if (declaration.method === 'GET' || !isConditional(exchange)) return NO_CONDITIONS
   return () => void precondition(exchange, declaration, request)
 }
 
