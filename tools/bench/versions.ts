@@ -6,7 +6,7 @@
  * median of the paired ratios is below 0.97 for any of them. Needs wrk and git, and the network for packages that are not the
  * same.
  *
- * node tools/bench/versions.ts --before=HEAD~50 [--pairs=4] [--rounds=5] [--seconds=2]
+ * node tools/bench/versions.ts --before=HEAD~50 [--pairs=4] [--rounds=5] [--seconds=2] [--connections=16]
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -35,7 +35,6 @@ import {
 import { type Load, load, warmUp } from './wrk.ts'
 
 const RATIO_MIN = 0.97
-const CONNECTIONS = 16
 const CREATED = 1024 // keys in one round
 
 const SIDES = ['now', 'before'] as const
@@ -66,8 +65,11 @@ const { values: options } = parseArgs({
     pairs: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '16' },
   },
 })
+
+const connections = Number(options.connections)
 
 if (options.before === undefined) console.log('Left out, since --before names no version to compare with')
 else if (!isInstalled('wrk')) console.log('Left out, since wrk makes the load: apt install wrk')
@@ -100,7 +102,7 @@ async function compare(before: string, pairs: number, rounds: number, seconds: n
       pairs,
       rounds,
       seconds,
-      connections: CONNECTIONS,
+      connections,
       ratioMin: RATIO_MIN,
       rows,
       residentMibs,
@@ -129,7 +131,7 @@ async function comparePair(
     // Of all kinds before any is measured: code that has seen one kind alone is compiled for that, which no server stays at.
     for (const key of KEYS) for (const side of order) await warmUp(servers[side], key, directory)
     for (const key of KEYS) {
-      const signing = (server: Server) => load(server, key, CONNECTIONS, seconds, directory)
+      const signing = (server: Server) => load(server, key, connections, seconds, directory)
       measured.set(`signatures, ${key.id}`, await measure(servers, rounds, signing))
     }
     for (const side of order) await createKeys(servers[side])
@@ -194,7 +196,7 @@ async function sample(server: Server, run: (server: Server) => Promise<Done>): P
 }
 
 async function createKeys(server: Server): Promise<Done> {
-  const { call, close } = createClient(server, CONNECTIONS)
+  const { call, close } = createClient(server, connections)
   const key = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
   const startedMs = performance.now()
   await Promise.all(Array.from({ length: CREATED }, () => expectSuccess(call('POST', '/keys/generate', ADMIN, key))))
