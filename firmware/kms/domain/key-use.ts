@@ -3,6 +3,7 @@
 import { concatBytes } from '@noble/hashes/utils.js'
 import { type Clock, formatTime } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
+import { assertAuthorized } from '../../base/request-authorization.ts'
 import { wipeAndFree } from '../../base/secret.ts'
 import { type MechanismName, type Permissions, permits } from '../../crypto/algorithms.ts'
 import { type CsrSubject, createCsr } from '../../crypto/encoding/csr.ts'
@@ -191,7 +192,7 @@ export class KeyUse {
   /** Independent of the key's mechanisms and tags, and not counted. Throws `invalid` for Generic keys. */
   async csrPem({ caller, address }: Actor, id: string, subject: CsrSubject): Promise<string> {
     const key = this.#keys.get(caller.namespace, id)
-    assertFirstInUse(key, 'sign')
+    assertInUse(key, 'sign')
     const sign = (mode: SignMode, data: Uint8Array) => this.#context.pool.sign(this.#keys.handle(key), mode, data)
     const csr = await createCsr(key.type, this.#keys.publicKey(caller.namespace, id), subject, sign)
     this.#context.assertOpen()
@@ -210,10 +211,14 @@ export class KeyUse {
     try {
       const { namespace } = actor.caller
       const key = version === undefined ? this.#keys.get(namespace, id) : this.#keys.getAnyVersion(namespace, id)
-      if (!isUsableWith(key, this.#users.tagsOfCaller(actor.caller))) throw otherTags()
-      if (version === undefined) assertFirstInUse(key, action)
+      this.#assertTagged(actor, key)
+      if (version === undefined) assertInUse(key, action)
       const result = await operate(key, () => this.#keys.handle(key, version))
       this.#context.assertOpen()
+      // The request, the right to the key, or the version, may have ended while the use waited for a thread.
+      assertAuthorized()
+      this.#assertTagged(actor, key)
+      assertInUse(key, action, version)
       this.#keys.count(key)
       outcome = 'ok'
       return result
@@ -223,6 +228,10 @@ export class KeyUse {
     } finally {
       this.#audit(actor, action, id, outcome)
     }
+  }
+
+  #assertTagged({ caller }: Actor, key: Readonly<KeyEntry>): void {
+    if (!isUsableWith(key, this.#users.tagsOfCaller(caller))) throw otherTags()
   }
 
   /** Decoded once in `inOneLine`, unless the key changes: the record may be large. */
@@ -285,11 +294,13 @@ function assertPermitted<Use extends keyof Permissions>(
 }
 
 /** Contract section 7.11. */
-function assertFirstInUse({ versions }: Readonly<KeyEntry>, use: keyof Permissions): void {
+/** Without `version`, for APIs without versions. Those with versions refuse an encryption by a retired one themselves. */
+function assertInUse({ versions }: Readonly<KeyEntry>, use: keyof Permissions, version?: number): void {
   if (versions === null) return
   const { minDecryption, minEncryption } = versions
-  if (minDecryption > 1 || (use !== 'decrypt' && minEncryption > 1))
-    throw new CofferError('invalid', 'Version 1 of this key is retired')
+  const isRetired =
+    version === undefined ? minDecryption > 1 || (use !== 'decrypt' && minEncryption > 1) : version < minDecryption
+  if (isRetired) throw new CofferError('invalid', `Version ${version ?? 1} of this key is retired`)
 }
 
 const CONTEXT_PREFIX = new TextEncoder().encode('coffer transit context')

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import { utf8 } from '../../store/rig.ts'
@@ -220,6 +221,34 @@ test('limits that contradict each other or the versions are refused, and change 
   await keys.changeVersions(admin, 'one', { minDecryption: 2, minEncryption: 2, minAvailable: 2 })
   await assert.rejects(keys.changeVersions(admin, 'one', { minAvailable: 1 }), /cannot be decremented/)
   await assert.rejects(keys.changeVersions(admin, 'one', { minDecryption: 1 }), code('invalid'))
+})
+
+test('a key is used no more for a use that waited while its tag or its version went', async (t) => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let signing = 0
+  const slow: CryptoPool = {
+    ...pool,
+    sign: async (...given) => {
+      const signature = await pool.sign(...given)
+      await gates[signing++]?.promise
+      return signature
+    },
+  }
+  const rig = await rotatedRig(t, slow)
+  const { keys, users } = rig.domain
+  await users.addTag(admin, 'operator', 'blue')
+  await keys.addTag(admin, 'one', 'blue')
+  const untagged = sign(rig.domain, 'one')
+  await users.removeTag(admin, 'operator', 'blue')
+  gates[0]?.resolve()
+  await assert.rejects(untagged, code('forbidden'))
+  await users.addTag(admin, 'operator', 'blue')
+  const retired = sign(rig.domain, 'one', 1)
+  await keys.changeVersions(admin, 'one', { minDecryption: 2 })
+  gates[1]?.resolve()
+  await assert.rejects(retired, /Version 1 of this key is retired/)
+  assert.equal(keys.getAnyVersion('', 'one').operations, 0)
+  assert.equal((await sign(rig.domain, 'one', 3)).length, 64)
 })
 
 test('limits keep version 1 from what they forbid on APIs without versions', async (t) => {
