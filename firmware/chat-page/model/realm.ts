@@ -70,6 +70,8 @@ export interface RealmView {
   readonly drafts: Map<number, DraftOfServer>
   /** Open message lists, which events update. */
   readonly lists: Set<MessageList>
+  /** Counts the events of all but single messages, presence and typing: names, rights or settings may have changed. */
+  generation: number
 }
 
 const POLICIES = [
@@ -121,6 +123,7 @@ export function createRealmView(registered: Registered): RealmView {
     mutedUsers: new Set(registered.muted_users.map(({ id }) => id)),
     drafts: new Map(registered.drafts.map((one) => [one.id, one])),
     lists: new Set(),
+    generation: 0,
   }
 }
 
@@ -146,8 +149,15 @@ export function isMuted(realm: RealmView, conversation: ConversationRef): boolea
   return channels.get(conversation.channelId)?.is_muted === true && policy !== UNMUTED && policy !== FOLLOWED
 }
 
+/** Events that change no more than single messages, their state, or where people are. */
+const PASSING: ReadonlySet<string> = new Set([
+  ...['message', 'update_message', 'update_message_flags', 'delete_message', 'reaction', 'submessage'],
+  ...['presence', 'typing', 'typing_edit_message', 'drafts', 'heartbeat'],
+])
+
 export function applyEvent(realm: RealmView, event: QueueEvent): void {
   APPLY[event.type]?.(realm, event)
+  if (!PASSING.has(event.type)) realm.generation++
 }
 
 const APPLY: Readonly<Record<string, (realm: RealmView, event: QueueEvent) => void>> = {

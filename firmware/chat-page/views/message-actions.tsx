@@ -1,6 +1,7 @@
 /** Actions on a message, shown beside the one that is pointed at or focused. */
 
 import { call } from '../api.ts'
+import { revision } from '../connection.ts'
 import { collapse, markUnreadFrom, quoteIntoBox, react, star } from '../message-acts.ts'
 import type { RealmView } from '../model/realm.ts'
 import { hasHistory, hasReceipts, mayDelete, mayEdit, mayMove } from '../model/rights.ts'
@@ -32,6 +33,7 @@ interface ActionsProps {
 }
 
 export function MessageActions({ realm, message, edit, ask }: ActionsProps) {
+  void revision.value // renders again after each event: the time to edit or to delete may be over
   const nowS = Date.now() / 1000
   const isStarred = message.flags.includes('starred')
   const copyLink = () => navigator.clipboard.writeText(`${location.origin}/${linkToMessage(realm, message)}`)

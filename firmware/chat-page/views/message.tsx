@@ -21,6 +21,8 @@ import { widgetOf } from './widget.tsx'
 
 interface ItemProps {
   realm: RealmView
+  /** That of the realm, which changes in place. */
+  generation: number
   message: ReceivedMessage
   isTogether: boolean
   /** Read by the formats of times: a message is rendered again when it changes. */
@@ -34,7 +36,7 @@ interface ItemProps {
   isHidden: boolean
   /** True for a message with very many elements that is not revealed. */
   isFolded: boolean
-  reveal: () => void
+  reveal: (id: number) => void
   isEdited: boolean
   /** True while the sender edits it elsewhere. */
   isInEdit: boolean
@@ -93,13 +95,13 @@ export const MessageItem = memo((props: ItemProps) => {
           </p>
         )}
         {isHidden ? (
-          <HiddenNotice text={words.mutedMessage} reveal={reveal} />
+          <HiddenNotice text={words.mutedMessage} reveal={() => reveal(id)} />
         ) : isEdited ? (
           <LoadedEdit realm={realm} message={message} close={() => setEdited(null)} />
         ) : (
           <div class={isMe ? 'content me' : 'content'} dir="auto">
             {isFolded ? (
-              <HiddenNotice text={words.longMessage} reveal={reveal} />
+              <HiddenNotice text={words.longMessage} reveal={() => reveal(id)} />
             ) : flags.includes('collapsed') ? (
               <HiddenNotice text={words.collapsed} reveal={() => void collapse(message)} />
             ) : (

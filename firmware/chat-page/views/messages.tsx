@@ -3,7 +3,7 @@
  * messages and act on them.
  */
 
-import { useState } from 'preact/hooks'
+import { useCallback, useState } from 'preact/hooks'
 import { conversationOf, keyOf } from '../model/conversation.ts'
 import { isHeavy } from '../model/element-count.ts'
 import type { MessageList } from '../model/message-list.ts'
@@ -36,6 +36,8 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
   const [activeId, setActive] = useState<number | null>(null)
   const [revealed, setRevealed] = useState<ReadonlySet<number>>(new Set())
   const [editedId, setEdited] = useState<number | null>(null)
+  // The same functions each time: a message is drawn again only if a property has changed.
+  const reveal = useCallback((id: number) => setRevealed((known) => new Set([...known, id])), [])
   const [asked, ask] = useState<{ question: MessageQuestion; messageId: number } | null>(null)
   if (messages.length === 0 && pending.length === 0) return <p class="empty">{words.noMessages}</p>
   const stopId = messages.some(({ id }) => id === activeId) ? activeId : messages.at(-1)?.id
@@ -43,8 +45,7 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
     <ol class="messages">
       {messages.map((message, at) => {
         const before = messages[at - 1]
-        const day = dayOf(message)
-        const isNewDay = before === undefined || dayOf(before) !== day
+        const isNewDay = before === undefined || !isSameDay(before, message)
         const isNew = message.id === firstUnread
         const place = list.source.conversation === null ? conversationOf(message, realm.ownId) : null
         const isElsewhere =
@@ -74,7 +75,7 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
           >
             {isNewDay && (
               <p class="divider">
-                <span>{day}</span>
+                <span>{wholeDay(timeOf(message))}</span>
               </p>
             )}
             {isNew && (
@@ -92,6 +93,7 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
             )}
             <MessageItem
               realm={realm}
+              generation={realm.generation}
               message={message}
               isTogether={isTogether}
               is24Hours={realm.settings.twenty_four_hour_time}
@@ -101,7 +103,7 @@ export function Messages({ realm, list, near, pending }: MessagesProps) {
               isStop={message.id === stopId}
               isHidden={realm.mutedUsers.has(message.sender_id) && !revealed.has(message.id)}
               isFolded={isHeavy(message) && !revealed.has(message.id)}
-              reveal={() => setRevealed(new Set([...revealed, message.id]))}
+              reveal={reveal}
               isEdited={message.id === editedId}
               isInEdit={message.sender_id !== realm.ownId && realm.typists.endMs(placeOfEdit(message.id)) !== null}
               setEdited={setEdited}
@@ -132,4 +134,10 @@ export function pendingOf({ source: { key: here }, messages, hasNewest }: Messag
   return all.filter(({ id }) => id === null || !arrived.has(id))
 }
 
-const dayOf = ({ timestamp }: ReceivedMessage): string => wholeDay(new Date(timestamp * 1000))
+const timeOf = ({ timestamp }: ReceivedMessage): Date => new Date(timestamp * 1000)
+
+/** In the time zone of the browser. Comparing dates as texts of a language would take longer than drawing the list. */
+function isSameDay(one: ReceivedMessage, other: ReceivedMessage): boolean {
+  const [a, b] = [timeOf(one), timeOf(other)]
+  return a.getDate() === b.getDate() && a.getMonth() === b.getMonth() && a.getFullYear() === b.getFullYear()
+}

@@ -1,5 +1,5 @@
 // @test long 40
-/** Keys that scroll a list of messages: to its ends, and by pages while older messages are inserted. */
+/** Keys that scroll a list of messages: to its ends, and by pages while older messages are inserted. The pointer over a list. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -12,6 +12,7 @@ import { until } from './stored.ts'
 
 declare global {
   var releaseAnswers: () => void
+  var drawn: number
 }
 
 const MESSAGES = 400
@@ -120,5 +121,27 @@ test('PageUp moves by a page while older messages are inserted, and PageDown mov
   await settled(page)
   await page.keyboard.press('PageDown')
   await until(async () => Math.abs((await top()) - before) <= 1, 'the list does not move back')
+  await here.end()
+})
+
+test('pointing at a message draws no other message again', async () => {
+  const { here, page } = await openAt(long.address, long.newest)
+  await settled(page)
+  await page.evaluate(() => {
+    globalThis.drawn = 0
+    const { toISOString } = Date.prototype
+    Date.prototype.toISOString = function () {
+      globalThis.drawn++ // once for each message
+      return toISOString.call(this)
+    }
+  })
+  const pointed = [0, 1, 2, 3].map((n) => long.newest - n)
+  for (const id of pointed) {
+    await page.locator(`[data-id="${id}"]`).hover()
+    await page.locator(`[data-id="${id}"]`).getByRole('toolbar').waitFor()
+  }
+  const drawn = await page.evaluate(() => globalThis.drawn)
+  assert.ok(drawn >= pointed.length, `${drawn}`)
+  assert.ok(drawn <= 4 * pointed.length, `${drawn} messages drawn`) // with those that were left, or became the tab stop
   await here.end()
 })
