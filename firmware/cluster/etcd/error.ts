@@ -36,6 +36,7 @@ const TEXTS: [RegExp, EtcdErrorCode][] = [
   [/required revision has been compacted/, 'compacted'],
   [/required revision is a future revision/, 'future'],
   [/request is too large/, 'tooLarge'],
+  [/received message larger than max/, 'tooLarge'], // of gRPC itself, with the code of a full database
   [/too many requests/, 'unavailable'],
   [/unhealthy cluster/, 'unhealthy'],
   [/not supported for learner/, 'learner'],

@@ -82,6 +82,8 @@ export function createProposals(options: ProposalsOptions): Proposals {
   let isOpen = true
   let conflicts = 0
   let losses = 0
+  /** Number of changes that are proposed together at most. */
+  let togetherMax = BATCH_MAX
 
   const whyNot = (): CofferError | null => (isOpen ? refusal() : wrongState())
 
@@ -110,7 +112,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
   }
 
   async function makeNext(): Promise<void> {
-    const batch = waiting.slice(0, BATCH_MAX)
+    const batch = waiting.slice(0, togetherMax)
     const draft = attempt(batch)
     if (draft === null) return
     const entries = waiting.splice(0, draft.outcomes.length)
@@ -120,8 +122,15 @@ export function createProposals(options: ProposalsOptions): Proposals {
       else if (fate === 'lost') await comeBack(entries)
       else for (const { reject } of entries) reject(new UnknownOutcome())
     } catch (error) {
-      for (const { reject } of entries) reject(error)
+      if (error instanceof EtcdError && error.code === 'tooLarge' && entries.length > 1) splitUp(entries)
+      else for (const { reject } of entries) reject(storageError(error))
     }
+  }
+
+  /** Of changes that are too large together, each is refused or made for itself at last. */
+  function splitUp(entries: readonly WaitingChange[]): void {
+    togetherMax = Math.ceil(entries.length / 2)
+    waiting.unshift(...entries.filter((entry) => unanswered.has(entry)))
   }
 
   /** Null where the disk failed, or what lies on it is damaged; who waits hears of it. */
@@ -175,7 +184,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
         await etcd.changeIf(HEAD_KEY, revision, writes, timeouts.resendMs)
         await pause(endMs - nowMs(), signal)
       } catch (error) {
-        if (!isSent && isRefusal(error)) throw storageError(error)
+        if (!isSent && isRefusal(error)) throw error
         isSent = true
         if (nowMs() - beganMs < timeouts.resendPauseMs) await pause(timeouts.resendPauseMs, signal)
       }
@@ -185,6 +194,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
 
   function settle(entries: readonly WaitingChange[], { outcomes }: ChangeDraft): void {
     losses = 0
+    togetherMax = Math.min(BATCH_MAX, 2 * togetherMax)
     for (const [at, outcome] of outcomes.entries()) {
       const entry = defined(entries[at])
       if (outcome instanceof Error) entry.reject(outcome)
@@ -262,6 +272,11 @@ function storageError(error: unknown): unknown {
   if (!(error instanceof EtcdError)) return error
   if (error.code === 'full')
     return new CofferError('busy', 'The database of the cluster is full: nothing can be changed until there is room')
+  if (error.code === 'tooLarge')
+    return new CofferError(
+      'invalid',
+      'This is more than a cluster changes at once, 1.5 MiB: delete old versions of the key',
+    )
   return new CofferError('storage', 'The cluster refused the change', error)
 }
 

@@ -148,6 +148,17 @@ test('many changes, also large ones, go in several transactions', async (t) => {
   await expectEqual(nodes)
 })
 
+test('a change that is too large for etcd is refused with the reason, and others that came with it are made', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a'), async () => {})
+  const [a] = nodes
+  for (const size of [1.6, 3]) {
+    const huge = 'x'.repeat(size * 1024 * 1024)
+    const refused = assert.rejects(put(a!, 'huge', huge), failsWith('invalid', /1\.5 MiB/))
+    await Promise.all([put(a!, 'small', '1'), refused, put(a!, 'another', '2')])
+  }
+  assert.deepEqual([get(a!, 'small'), get(a!, 'huge'), get(a!, 'another')], ['1', null, '2'])
+})
+
 test('a node that was away goes on where it was, and reads everything where that is not kept any more', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => {
     for (let n = 0; n < 20; n++) await put(first, `old${n}`, '1')
