@@ -69,13 +69,17 @@ export async function call<T>(
   throw failureOf(response, answer)
 }
 
-/** The error of an answer without success. A 5xx without the envelope comes from a proxy that cannot reach the chat: `TypeError`. */
+/**
+ * The error of an answer without success. A 5xx or 401 without the envelope comes from a proxy that cannot reach the chat, or that asks for
+ * a login of its own: `TypeError`.
+ */
 export function failureOf(
   { status, statusText }: Pick<Response, 'status' | 'statusText'>,
   answer: ErrorAnswer | null,
 ): CallRefused | TypeError {
   const { result, code = '', msg = statusText, 'retry-after': retryAfterS = 1 } = answer ?? {}
-  return status >= 500 && result !== 'error' ? new TypeError() : new CallRefused(status, code, msg, retryAfterS)
+  const isOfProxy = (status >= 500 || status === 401) && result !== 'error'
+  return isOfProxy ? new TypeError() : new CallRefused(status, code, msg, retryAfterS)
 }
 
 function formOf(parameters: URLSearchParams, file: File): FormData {

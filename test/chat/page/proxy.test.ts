@@ -20,18 +20,20 @@ import { cachedCount, until } from './stored.ts'
 const { browser, house } = await openHouse()
 
 interface Instead {
+  /** All requests by default. */
+  below?: string
   status: number
   type: string
   body: string
 }
 
-/** The proxy's own answer to all requests; null while it reaches the chat. */
+/** The proxy's own answer; null while it reaches the chat. */
 let instead: Instead | null = null
 const htmlOf = (status: number): Instead => ({ status, type: 'text/html', body: '<h1>The gateway answers</h1>' })
 const agent = new Agent({ rejectUnauthorized: false, keepAlive: true })
 const identity = await makeTlsIdentity(systemRandom, undefined, ['127.0.0.1'])
 const proxy = createServer({ key: Buffer.from(identity.key), cert: identity.cert }, (asked, answer) => {
-  if (instead !== null) {
+  if (instead !== null && asked.url?.startsWith(instead.below ?? '/')) {
     answer.writeHead(instead.status, { 'content-type': instead.type }).end(instead.body)
     return
   }
@@ -96,6 +98,30 @@ for (const status of [502, 504])
     }
     rmSync(device.profile, { recursive: true })
   })
+
+test('a proxy whose own login has expired answers 401 to calls: nobody is signed out, and what is written is sent later', async () => {
+  await house.say('login', 'zebra words')
+  const here = await visitPage(browser, port, { statuses: [401] })
+  const { page } = here
+  await signIn(page, OWNER, OWNER_PASSWORD)
+  await page.goto(here.origin + pathOf('login'))
+  await article(page, 'zebra words').waitFor()
+  instead = { ...htmlOf(401), below: '/api/' }
+  try {
+    const box = page.getByRole('textbox', { name: /^Message/ })
+    await box.fill('giraffe words')
+    const refused = page.waitForResponse((answer) => answer.url().endsWith('/messages') && answer.status() === 401)
+    await box.press('Control+Enter')
+    await refused
+    await page.getByRole('article', { name: 'Your message, on its way' }).waitFor()
+    instead = null
+    await article(page, 'giraffe words').and(page.locator('[data-id]')).waitFor()
+    assert.deepEqual(await house.saidIn('login'), ['zebra words', 'giraffe words'])
+    await here.end()
+  } finally {
+    instead = null
+  }
+})
 
 test('the chat says that it is sealed, also by a 503: nothing that is stored is shown', async () => {
   await house.say('sealed', 'zebra words')
