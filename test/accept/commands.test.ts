@@ -1,4 +1,4 @@
-// @test short 30
+// @test long 70
 /** Every command of the published command line of NetHSM, against the bundle as it is shipped. Contract section 10. */
 
 import assert from 'node:assert/strict'

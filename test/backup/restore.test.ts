@@ -1,4 +1,4 @@
-// @test short 30
+// @test long 40
 /** Backup and restore over the API: forms, roles, states, and what a restore replaces. Contract sections 3.5 and 8.3. */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// @test short 45
+// @test long 30
 /** A damaged store or device key seen from outside: a state, a reason, and never a crash loop. */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// @test short 30
+// @test long 40
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { before, type TestContext, test } from 'node:test'

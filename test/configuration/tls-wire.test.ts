@@ -1,4 +1,4 @@
-// @test short 35
+// @test long 65
 /** The TLS port of the running appliance, looked at with the openssl program. Contract sections 1.1, 1.3 and 3.4. */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// @test short 35
+// @test long 60
 /** Each state has its view, also when another user changes it; and its effect on signed-in accounts. */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// @test short 35
+// @test long 65
 /** Every view for every role: seen without a refusal, found without fault by axe-core, light and dark, narrow and wide. */
 
 import assert from 'node:assert/strict'

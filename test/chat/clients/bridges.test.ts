@@ -1,4 +1,4 @@
-// @test short 50 slow
+// @test long 75 slow
 /**
  * Bridges of Zulip's Python package, unmodified from PyPI: between two organizations, and to IRC. Nothing is lost and nothing comes
  * twice, also where a chat restarts. For 15 seconds each, or COFFER_BRIDGE_MINUTES; with COFFER_SLOW for an hour.

@@ -1,4 +1,4 @@
-// @test short 45
+// @test long 90
 /** The chat's process from the organization's making to its end, through locks, crashes and restarts. */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-// @test short 40
+// @test long 60
 /** Faults of one node are repaired by the others, or reported: its disk, its age, its etcd. */
 
 import assert from 'node:assert/strict'

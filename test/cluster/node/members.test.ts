@@ -1,4 +1,4 @@
-// @test short 60
+// @test long 125
 /** How a cluster comes to be, grows and shrinks: contract section 3.6, each appliance with a real etcd, over TLS. */
 
 import assert from 'node:assert/strict'

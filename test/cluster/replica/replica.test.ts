@@ -1,4 +1,4 @@
-// @test short 30
+// @test long 40
 /** Nodes with a copy each: what one changes the others have, nothing is done on what is old, and what was answered stays. */
 
 import assert from 'node:assert/strict'
