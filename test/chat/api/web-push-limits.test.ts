@@ -129,15 +129,10 @@ it('of several messages one is taken up in each turn of the event loop', async (
   realm.onDelivered = deliver
   const message = await delivered.promise
   for (let n = 0; n < 5; n++) deliver(message)
-  const taken: number[] = []
-  for (let turn = 0; turn < 10; turn++) {
+  for (let sum = 0; sum < 5; ) {
     const before = reads
     await new Promise((resolve) => setImmediate(resolve))
-    taken.push(reads - before)
+    assert.ok(reads - before <= 1)
+    sum += reads - before
   }
-  assert.equal(Math.max(...taken), 1)
-  assert.equal(
-    taken.reduce((sum, one) => sum + one),
-    5,
-  )
 })
