@@ -21,7 +21,7 @@ import { widgetOf } from './widget.tsx'
 
 interface ItemProps {
   realm: RealmView
-  /** That of the realm, which changes in place. */
+  /** Generation of the realm, which changes in place. */
   generation: number
   message: ReceivedMessage
   isTogether: boolean

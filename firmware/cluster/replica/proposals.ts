@@ -127,7 +127,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     }
   }
 
-  /** Of changes that are too large together, each is refused or made for itself at last. */
+  /** Proposes the changes again, half as many at a time: at last each is made or refused by itself. */
   function splitUp(entries: readonly WaitingChange[]): void {
     togetherMax = Math.ceil(entries.length / 2)
     waiting.unshift(...entries.filter((entry) => unanswered.has(entry)))
