@@ -20,11 +20,12 @@ export function unpackView(text: string): RealmView {
     if (MAP in value) return new Map(value[MAP])
     return SET in value ? new Set(value[SET]) : value
   }) as RealmView & { unread: UnreadMessages }
-  // A view that an older version of the page has stored has no folders.
+  // A view that an older version of the page has stored has no folders, and no generation.
   return {
     ...view,
     folders: view.folders ?? new Map(),
     unread: createUnread(view.unread),
     typists: createTypists(view.typists.expiryMs),
+    generation: view.generation ?? 0,
   }
 }

@@ -37,7 +37,7 @@ const byName = (map: ReadonlyMap<unknown, unknown>): Json =>
 
 /** Members of the view that the page shows, in one order. */
 function shown(view: RealmView): Json {
-  const { presences: _, typists: __, lists: ___, unread, directs: ____, ...rest } = view // nothing tells that the newest message of a conversation is gone
+  const { generation: _____, presences: _, typists: __, lists: ___, unread, directs: ____, ...rest } = view // nothing tells that the newest message of a conversation is gone
   const copy = structuredClone({
     ...rest,
     ...{ people: byName(view.people), channels: byName(view.channels), statuses: byName(view.statuses) },
