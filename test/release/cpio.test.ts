@@ -46,7 +46,7 @@ function pack(program: Program, files: readonly File[], directory: string, optio
 function unpack(program: Program, bytes: Uint8Array, directory: string): File[] {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory)
-  run(program, ['-i', '--quiet'], directory, bytes)
+  run(program, ['-i', '-u', '--quiet'], directory, bytes)
   return readdirSync(directory).map((name): File => [name, readFileSync(join(directory, name))])
 }
 
