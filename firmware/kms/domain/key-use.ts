@@ -293,8 +293,9 @@ function assertPermitted<Use extends keyof Permissions>(
     throw new CofferError('invalid', `No mechanism of the key permits ${use} ${mode}`)
 }
 
-/** Contract section 7.11. */
-/** Without `version`, for APIs without versions. Those with versions refuse an encryption by a retired one themselves. */
+/**
+ * Without `version`, for APIs without versions. Those with versions refuse an encryption by a retired one themselves. Contract section 7.11.
+ */
 function assertInUse({ versions }: Readonly<KeyEntry>, use: keyof Permissions, version?: number): void {
   if (versions === null) return
   const { minDecryption, minEncryption } = versions
